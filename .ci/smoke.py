@@ -1,4 +1,4 @@
-"""Try an installed provenmf from outside its source tree: every import, a fit, its certificate.
+"""Try an installed provenmf outside its source tree: imports, a fit, its report and certificate.
 
 Run it with the interpreter of the environment to be tried. Modules whose optional dependency is
 not installed are counted, and named; any other failure ends the script.
@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 OPTIONAL = {
-    *("dask", "distributed", "jinja2", "matplotlib"),
+    *("dask", "distributed", "matplotlib"),
     *("pooch", "pandas", "networkx", "PIL"),
 }
 
@@ -30,7 +30,7 @@ def main() -> None:
         print(f"  {module} needs {missing}, which is not installed")
     with tempfile.TemporaryDirectory() as folder:
         fit_and_certify(Path(folder))
-    print("fit and certificate: fine")
+    print("fit, report and certificate: fine")
 
 
 def import_everything(path: list[str]) -> tuple[int, dict[str, str]]:
@@ -55,9 +55,9 @@ def fit_and_certify(folder: Path) -> None:
     sizes = ("n_rows=200", "n_columns=20", "n_components=3")
     command(folder, "generate", "separable", *sizes, "-o", "mixed.npz")
     fit = ("fit", "mixed.npz", "--key", "data", "-k", "3", "--method", "spa", "-o", "result.npz")
-    outcome = json.loads(command(folder, *fit, "--no-report", "--json"))
-    if not outcome:
-        raise SystemExit("provenmf fit --json printed nothing")
+    outcome = json.loads(command(folder, *fit, "--json"))
+    if not outcome or not (folder / "result.html").exists():
+        raise SystemExit("provenmf fit printed no JSON or wrote no report")
     command(folder, "certify", "result.npz", "mixed.npz", "--key", "data")
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from provenmf.applications import Communities, Parts, Topics, Unmixing
-from provenmf.applications.communities import CommunitySettings
 from provenmf.metrics.recovery import Agreement
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 
@@ -65,9 +64,11 @@ def topics_result() -> Topics:
     words[0] = SCRIPT
     names = [f"document {i}" for i in range(1, 41)]
     names[:3] = [SCRIPT, "b", "c"]
+    topics = rng.dirichlet(np.full(60, 0.2), size=4)
+    topics[:, 0] = [0.3, 0, 0, 0]  # an anchor word that is listed, and marked
     return Topics(
         make_fit(50, 8, 4),
-        topics=rng.dirichlet(np.full(60, 0.2), size=4),
+        topics=topics / topics.sum(axis=1, keepdims=True),
         vocabulary=np.array(words),
         word_columns=np.arange(60),
         document_weights=rng.dirichlet(np.full(4, 0.3), size=40),
@@ -96,7 +97,7 @@ def communities_result() -> Communities:
         undetermined=np.zeros(80, dtype=bool),
         kept_nodes=np.arange(70),
         eigenvalues=np.array([9.0, -5.0, 4.0, 1.0]),
-        settings=CommunitySettings(3, 0.99, True),
+        scaled=True,
         rank_correlation=0.9,
     )
 

@@ -3,7 +3,7 @@
 Corpora: newsgroups as raw mail (header, quotations and signatures included), descriptions of Debian
 packages in several languages, manual pages, docstrings, BBC News, Reuters, NIPS papers. Choices in
 `provenmf` were made on the corpora of BUILD; those of REPORT were looked at in earlier versions and
-those of LAST only after every choice had been made.
+those of LAST and NEW only after all choices had been made (LAST: those of an earlier version).
 
 Every method gets the same counts (`count_words` with its defaults) and the number of labels as the
 number of topics. Columns: NMI with the labels; NPMI of ten words a topic, weighted by the size of
@@ -15,7 +15,8 @@ Run: python benchmarks/peers/raw_texts.py FOLDER [--names debian_de mail_b] [--o
 
 FOLDER holds the shared data sets (news20, bbc_news, reuters21578, nips); in a subfolder debian, the
 files Translation-LANGUAGE.bz2 or .xz of Debian's archive (dists/bookworm/main/i18n); and in a
-subfolder man, the packages manpages-LANGUAGE, unpacked by `dpkg -x`.
+subfolder man, the packages manpages-LANGUAGE, unpacked by `dpkg -x`; in a subfolder python_docs,
+the sources of python3.11-doc (usr/share/doc/python3.11/html/_sources).
 """
 
 from __future__ import annotations
@@ -56,6 +57,10 @@ MAIL = {
     "sci.med",
     "mail_d": "comp.os.ms-windows.misc rec.autos talk.religion.misc sci.electronics "
     "rec.sport.baseball",
+    "mail_e": "comp.sys.ibm.pc.hardware rec.motorcycles sci.space talk.politics.mideast "
+    "soc.religion.christian",
+    "mail_f": "alt.atheism comp.os.ms-windows.misc misc.forsale rec.sport.hockey sci.crypt "
+    "talk.politics.guns sci.med",
 }
 FIRST = "games science sound web database electronics editors fonts"
 SECOND = "graphics mail net math video admin devel text"
@@ -73,6 +78,13 @@ DEBIAN = {
     "debian_pl": ("pl", "games graphics text devel net utils", False),
     "debian_ja": ("ja", "games sound graphics net mail text", False),
     "titles_de": ("de", "games libs net doc python sound math", True),
+    "debian_cs": ("cs", "games graphics net utils sound admin", False),
+    "debian_uk": ("uk", "games graphics net sound web editors", False),
+    "debian_da": ("da", "games science sound web mail math fonts", False),
+    "debian_de_b": ("de", SECOND, False),
+    "debian_fr_b": ("fr", FIRST, False),
+    "debian_en_c": ("en", "database fonts interpreters localization shells video vcs", False),
+    "titles_fr": ("fr", SECOND, True),
 }
 DOCSTRINGS = {
     "docstrings_b": ["numpy", "scipy.stats", "pandas", "sklearn.cluster", "networkx"],
@@ -87,12 +99,14 @@ DOCSTRINGS = {
 }
 BUILD = (
     *("mail_a", "mail_b", "debian_es", "debian_it", "debian_pt", "debian_en_b", "titles_b"),
-    *("docstrings_b", "man_fr", "bbc"),
+    *("docstrings_b", "man_fr", "bbc", "mail_e", "debian_cs", "debian_uk", "man_uk", "man_pt_BR"),
 )
 REPORT = ("mail_c", "debian_de", "debian_fr", "debian_en", "titles", "docstrings", "man_de")
 REPORT = (*REPORT, "reuters", "nips")
 LAST = ("mail_d", "debian_ru", "debian_pl", "debian_ja", "titles_de", "library")
 LAST = (*LAST, "man_es", "man_pl", "man_ja")
+NEW = ("mail_f", "debian_da", "debian_de_b", "debian_fr_b", "debian_en_c", "titles_fr")
+NEW = (*NEW, "man_ru", "python_docs")
 
 
 def drawn(by_label: dict[str, list[str]], most: int, seed: int = 7) -> Texts:
@@ -161,6 +175,14 @@ def manuals(folder: Path, language: str) -> Texts:
     return drawn({name: own for name, own in found.items() if len(own) > 30}, 200)
 
 
+def python_docs(folder: Path) -> Texts:
+    """Return pages of Python's documentation, labelled by part."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((folder / "python_docs").glob("*/*.txt")):
+        found.setdefault(path.parent.name, []).append(path.read_text("utf-8", "replace"))
+    return drawn({name: own for name, own in found.items() if len(own) > 12}, 200)
+
+
 def corpus(name: str, folder: Path) -> tuple[sp.csr_array, np.ndarray | None, int]:
     """Return counts, labels or None, and the number of topics."""
     if name == "nips":
@@ -174,10 +196,12 @@ def corpus(name: str, folder: Path) -> tuple[sp.csr_array, np.ndarray | None, in
         texts, labels = mail(folder, MAIL[name])
     elif name in DEBIAN:
         texts, labels = debian(folder, *DEBIAN[name])
+    elif name == "python_docs":
+        texts, labels = python_docs(folder)
     elif name in DOCSTRINGS:
         texts, labels = docstrings(DOCSTRINGS[name])
     else:
-        texts, labels = manuals(folder, name.split("_")[1])
+        texts, labels = manuals(folder, name.removeprefix("man_"))
     numbers = np.unique(labels, return_inverse=True)[1]
     return count_words(texts).matrix, numbers, int(numbers.max()) + 1
 
@@ -197,10 +221,10 @@ def lsa(task: topic_models.Task, seed: int) -> np.ndarray:
 
 METHODS: dict[str, Callable[[topic_models.Task, int], np.ndarray]] = {
     "find_topics": ours,
-    "NMF tf-idf": lambda task, seed: topic_models.scikit_learn_nmf(task, seed).labels,
-    "NMF KL": lambda task, seed: topic_models.scikit_learn_nmf_kl(task, seed).labels,
-    "LDA": lambda task, seed: topic_models.scikit_learn_lda(task, seed).labels,
-    "tomotopy": lambda task, seed: topic_models.tomotopy_lda(task, seed).labels,
+    "NMF tf-idf": topic_models.nmf_tf_idf,
+    "NMF KL": topic_models.nmf_kl,
+    "LDA": topic_models.lda,
+    "tomotopy": topic_models.tomotopy_lda,
     "LSA + k-means": lsa,
 }
 
@@ -225,7 +249,7 @@ def main() -> None:
     """Print a table, a line for each corpus and method."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--names", nargs="*", default=[*BUILD, *REPORT, *LAST])
+    parser.add_argument("--names", nargs="*", default=[*BUILD, *REPORT, *LAST, *NEW])
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()

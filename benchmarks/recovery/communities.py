@@ -26,7 +26,7 @@ from provenmf.applications import find_communities
 from provenmf.datasets.networks import large_mixed_membership_network
 from provenmf.io.arrays import read_npz
 from provenmf.metrics.matching import averaged_spearman, best_assignment
-from provenmf.reproduce.merit_real import geo_nmf, spoc
+from provenmf.reproduce.rivals import geo_nmf, spoc
 
 LARGE = 8000
 KINDS = {

@@ -1,6 +1,6 @@
 """Unmixing against VCA and N-FINDR: spectral angles, errors of abundances, materials counted.
 
-    python -m benchmarks.recovery.unmixing [--data DIR] [--quick] [--first-seed 0]
+    python -m benchmarks.recovery.unmixing [--data DIR] [--quick] [--varying] [--first-seed 0]
 
 Cubes of the model at 20, 30 and 40 dB, with and without pure pixels, noise differing from band to
 band, one kind with pixels up to 20 % darker or brighter; medians over the seeds. With --data also
@@ -91,6 +91,44 @@ def made_up(seeds, side, snrs, first):
             print_row(f"{snr} dB", kind, np.median(table, axis=0))
 
 
+VARYING = {
+    "few pure": {"pure_share": 0.003},
+    "few, Dir .5": {"pure_share": 0.003, "concentration": 0.5},
+    "none .9": {"pure_share": 0.0, "most": 0.9},
+    "many": {},
+}
+
+
+def varying_scene(seed, kind, share, uneven, *, k=5, side=40, bands=60):
+    """Return a cube in which every material of every pixel has a spectrum of its own, and the mean.
+
+    The deviation is a smooth curve times `share`; pixels are darker or brighter by `uneven`.
+    """
+    made = mixed_cube(side, side, bands, k, snr=35, random_state=seed, **kind)
+    rng, n = np.random.default_rng(seed + 10**6), side * side
+    noise = made.cube.reshape(n, bands) - made.abundances @ made.endmembers
+    pixels, places = np.zeros((n, bands)), np.linspace(0, 1, bands)
+    for j in range(k):
+        heights = rng.standard_normal((n, 4))
+        waves = np.array([np.cos(np.pi * m * places + rng.uniform(0, 6)) for m in range(4)])
+        own = made.endmembers[j] * (1 + share * heights @ waves / 2)
+        pixels += made.abundances[:, [j]] * own
+    light = rng.uniform(1 - uneven, 1 + uneven, (n, 1))
+    return np.maximum(light * pixels + noise, 0).reshape(side, side, bands), made.endmembers
+
+
+def varying(seeds, first):
+    for share, uneven in ((0.02, 0.0), (0.02, 0.2), (0.03, 0.1), (0.05, 0.2), (0.1, 0.1)):
+        for name, kind in VARYING.items():
+            angles = []
+            for seed in range(first, first + seeds):
+                cube, truth = varying_scene(seed, kind, share, uneven)
+                runs = (run(as_cube(cube), len(truth))[0] for run in METHODS.values())
+                angles.append([compare_endmembers(found, truth).mean_angle for found in runs])
+            cells = "".join(f"{angle:16.4f}" for angle in np.mean(angles, axis=0))
+            print(f"vary {share} light {uneven} {name:12}{cells}", flush=True)
+
+
 def real(folder):
     for name in SCENES:
         path = folder / "hyperspectral" / f"{name}.npz"
@@ -114,8 +152,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--quick", action="store_true", help="one small cube of each kind")
+    parser.add_argument("--varying", action="store_true", help="only spectra that vary; angles")
     parser.add_argument("--first-seed", type=int, default=0)
     arguments = parser.parse_args()
+    if arguments.varying:
+        print(" " * 33 + "".join(f"{name:>16}" for name in METHODS))
+        varying(6, arguments.first_seed)
+        return
     seeds, side = (1, 30) if arguments.quick else (5, 60)
     print("mean angle in radians / root mean square error of abundances, seconds")
     print(f"{'':29}" + "".join(f"{name:>21}" for name in METHODS))

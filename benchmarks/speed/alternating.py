@@ -18,11 +18,12 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from benchmarks.speed.matrices import planted, text
 from sklearn.decomposition import NMF, MiniBatchNMF
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
 
 from provenmf import ANLS, HALS
+from provenmf.applications.topics.corpus import tf_idf
 from provenmf.data import as_blocks
 from provenmf.linalg.nnls import encoder
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
@@ -34,6 +35,22 @@ WITHIN = (1.01, 1.001)
 REPEATS = 3
 
 
+def planted(n, d, k):
+    """Draw uniform factors with half of their entries zero; add noise of 5 %, clip at zero."""
+    rng = np.random.default_rng(SEED)
+    weights = rng.random((n, k)) * (rng.random((n, k)) < 0.5)
+    components = rng.random((k, d)) * (rng.random((k, d)) < 0.5)
+    signal = weights @ components
+    scale = 0.0475 * np.sqrt(np.mean(signal**2))
+    return np.maximum(signal + scale * rng.standard_normal((n, d)), 0.0)
+
+
+def text(path):
+    """Return counts as tf-idf rows of unit length; documents without words are left out."""
+    scaled = tf_idf(sp.csr_array(sp.load_npz(path)).astype(np.float64))
+    return sp.csr_array(normalize(scaled[np.flatnonzero(np.diff(scaled.indptr))]))
+
+
 def relative_error(X, weights, components):
     squared = squared_residual_rows(X, weights, components).sum()
     return np.sqrt(squared / squared_frobenius_norm(X))
@@ -42,9 +59,9 @@ def relative_error(X, weights, components):
 class Ours:
     """The trace of one run has the errors."""
 
-    def __init__(self, solver, init, coarse):
-        self.name = f"{solver.__name__} {init}" + ("" if coarse else ", no sample")
-        self.solver, self.init, self.coarse = solver, init, coarse
+    def __init__(self, solver, init):
+        self.name = f"{solver.__name__} {init}"
+        self.solver, self.init = solver, init
 
     def fit(self, X, k, iterations, limit=np.inf):
         """Errors, and the seconds to the end of the last iteration."""
@@ -57,7 +74,6 @@ class Ours:
         model = self.solver(
             k,
             init=self.init,
-            sample_first=self.coarse,
             max_iter=iterations,
             tol=1e-7,
             random_state=SEED,
@@ -159,8 +175,7 @@ class MiniBatch:
 
 def contenders():
     starts = ("cones", "nndsvda", "random")
-    yield from (Ours(solver, init, True) for solver in (HALS, ANLS) for init in starts)
-    yield from (Ours(solver, "random", False) for solver in (HALS, ANLS))
+    yield from (Ours(solver, init) for solver in (HALS, ANLS) for init in starts)
     yield from (ScikitLearn("cd", init) for init in starts)
     yield from (ScikitLearn("mu", init) for init in ("nndsvda", "random"))
     yield MiniBatch()

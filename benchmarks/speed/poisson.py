@@ -4,11 +4,6 @@ PoissonNMF against scikit-learn's NMF(solver="mu", beta_loss="kullback-leibler")
 random start, in one run. Ours has the divergences and times in its trace; scikit-learn goes on from
 where it was, a tenth more iterations at a time, and only these are timed. Seconds are processor
 seconds of this process: set OMP_NUM_THREADS=1 and NUMBA_NUM_THREADS=1 for one thread each.
-
-With --signatures and --data only mutational signatures: counts drawn from 10 signatures of COSMIC,
-as many tumours and mutations as given, and how near (cosine) the matched signatures found are; then
-the signatures of the PCAWG catalogue, matched with those of COSMIC. Each method starts from its own
-default, and both have as many seconds as the first needs for its default tolerance.
 """
 
 from __future__ import annotations
@@ -23,12 +18,9 @@ import scipy.sparse as sp
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from provenmf import PoissonNMF
 from provenmf.data import as_blocks
-from provenmf.linalg.norms import unit_rows
 from provenmf.methods.poisson.guarantee import excess
 from provenmf.methods.poisson.solver import poisson_nmf
-from provenmf.metrics.matching import best_assignment
 
 
 def planted_counts(n, d, k, seed):
@@ -89,73 +81,6 @@ def reached(course, target):
     return f"{hits[0][0]:8.2f} s {hits[0][1]:5d}" if hits else "   not reached"
 
 
-def fitted_components(X, k, seed):
-    """Components of both by name, scikit-learn stopped once it took as long as ours."""
-    start = time.process_time()
-    found = PoissonNMF(k, random_state=seed, certify=False).fit(X)
-    seconds = time.process_time() - start
-    course = []
-    for iterations in (50, 100, 200, 400, 800):
-        start = time.process_time()
-        model = NMF(
-            k,
-            init="nndsvda",
-            solver="mu",
-            beta_loss="kullback-leibler",
-            max_iter=iterations,
-            tol=0,
-            random_state=seed,
-        )
-        weights = model.fit_transform(X)
-        course.append(model.components_)
-        if time.process_time() - start > seconds:
-            break
-    values = [divergence(X, found.factorization_.weights, found.components_)]
-    values.append(divergence(X, weights, course[-1]))
-    return {"PoissonNMF": found.components_, "scikit-learn": course[-1]}, values, seconds
-
-
-def matched_cosines(found, reference):
-    """Cosines of found signatures with those of the reference, each used once."""
-    alike = unit_rows(found) @ unit_rows(reference).T
-    rows, columns = best_assignment(alike)
-    return alike[rows, columns]
-
-
-def signatures(data: Path, quick: bool):
-    """Recovered signatures, simulated ones and those of the catalogue."""
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    folder = data / "mutational_signatures"
-    known = np.load(folder / "cosmic_v3.3_sbs.npz")["W"].T
-    for tumours, mutations in ((200, 1000), (200, 10000), (1000, 10000))[: 1 if quick else 3]:
-        for seed in range(1 if quick else 3):
-            rng = np.random.default_rng(seed)
-            chosen = known[rng.choice(len(known), 10, replace=False)]
-            shares = rng.dirichlet(np.full(10, 0.2), tumours)
-            X = rng.poisson(mutations * shares @ chosen).astype(float)
-            found, values, seconds = fitted_components(X, 10, seed)
-            print(f"{tumours} tumours, {mutations} mutations, seed {seed}, {seconds:.1f} s:")
-            for (name, components), value in zip(found.items(), values, strict=True):
-                cosines = matched_cosines(components, chosen)
-                print(
-                    f"  {name:13} divergence {value:.0f}, mean cosine {cosines.mean():.4f}, least "
-                    f"{cosines.min():.3f}, {np.count_nonzero(cosines > 0.95)} of 10 above .95",
-                    flush=True,
-                )
-    if quick:
-        return
-    counts = np.load(folder / "pcawg.npz")["X"].T.astype(np.float64)
-    found, values, seconds = fitted_components(counts, 20, 0)
-    for (name, components), value in zip(found.items(), values, strict=True):
-        cosines = matched_cosines(components, known)
-        print(
-            f"PCAWG, 20 components, {name:13} {seconds:.0f} s, divergence {value:.0f}, mean cosine "
-            f"{cosines.mean():.3f}, {np.count_nonzero(cosines > 0.9)} above .9, "
-            f"{np.count_nonzero(cosines > 0.8)} above .8",
-            flush=True,
-        )
-
-
 def matrices(data: Path | None, quick: bool):
     size = (200, 300, 8) if quick else (1000, 2000, 30)
     yield "planted, dense", planted_counts(*size, seed=1), size[2]
@@ -173,13 +98,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with real data sets")
     parser.add_argument("--quick", action="store_true", help="small matrices only")
-    parser.add_argument("--signatures", action="store_true", help="only mutational signatures")
     parser.add_argument("--only", default="", help="matrices whose name has this in it")
     parser.add_argument("--seconds", type=float, default=60.0, help="limit for each run")
     options = parser.parse_args()
-    if options.signatures:
-        signatures(options.data, options.quick)
-        return
     limit = 5.0 if options.quick else options.seconds
     print(f"{'':22} {'':12} {'within 1 %':>16} {'within 0.1 %':>16}  end over best")
     for name, X, k in matrices(options.data, options.quick):

@@ -1,13 +1,11 @@
 """provenmf: nonnegative matrix factorization that you can trust.
 
 Public names are resolved when first used, so that importing the package is quick. Type checkers and
-editors read the imports below.
+editors read the imports below. Nothing else is imported here: until the command line can handle it,
+Ctrl-C would end in a traceback.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from provenmf.advice.automatic import factorize
@@ -116,6 +114,8 @@ _PUBLIC = {
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     for module, names in _PUBLIC.items():
         if name in names:
             return getattr(import_module(f"provenmf.{module}"), name)

@@ -11,7 +11,7 @@ LATER = 0.1  # seconds until a lost Ctrl-C is repeated
 def main() -> None:
     """Run the command; Ctrl-C at any time ends it with one line."""
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours:  # libraries that are being loaded turn Ctrl-C into errors of their own
+    if ours:  # half-loaded libraries turn Ctrl-C into other errors
         signal.signal(signal.SIGINT, stop_at_once)
     sys.unraisablehook = interrupt_again
     open_closed_streams()
@@ -27,12 +27,12 @@ def main() -> None:
         sys.stderr.write(INTERRUPTED)
         sys.exit(130)
     finally:
-        if ours:  # nothing is left to do but to end
+        if ours:  # only the exit is left
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def stop_at_once(*_: object) -> None:
-    """End with one line, and without the farewells of half-loaded libraries."""
+    """Exit with one line; suppress the exit messages of half-loaded libraries."""
     try:
         os.write(2, INTERRUPTED.encode())
     finally:
@@ -40,7 +40,7 @@ def stop_at_once(*_: object) -> None:
 
 
 def open_closed_streams() -> None:
-    """Put nothing in the place of standard streams that the caller has closed.
+    """Replace standard streams that the caller has closed by the null device.
 
     Otherwise the next file that is opened takes the place of one, and libraries write into it.
     """
@@ -56,7 +56,7 @@ def open_closed_streams() -> None:
 
 
 def interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
-    """Repeat a Ctrl-C that came while a library called back, where Python drops exceptions.
+    """Raise KeyboardInterrupt again if Python dropped it inside a library's callback.
 
     Later, because Python drops what is raised in here too.
     """

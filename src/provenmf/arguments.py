@@ -46,7 +46,7 @@ WORDS: dict[Any, str] = {
 PLURALS = {int: "whole numbers", float: "numbers", str: "texts"}
 # Elements of a sequence that are looked at.
 LOOKED_AT = 1000
-# Names that people try for the number of components.
+# Common other names for the number of components.
 NUMBER_WORDS = ("k", "rank", "n_components", "num_topics", "n_clusters")
 NUMBERS = ("n_components", "n_topics", "n_communities", "n_endmembers", "n_parts", "ranks")
 

@@ -1,4 +1,4 @@
-"""How much memory and how many threads a computation may take: one setting for all of it."""
+"""Memory budget, thread limit and random seeds of a computation."""
 
 from __future__ import annotations
 
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 
     RandomState = int | np.random.RandomState | np.random.Generator | None
 
-# Run one function over slices of rows in threads, and what threads and forks must not break.
-#
-# The kernels release the interpreter lock, so plain threads use every core. We do not use numba's
-# own
-# parallel loops: its default thread pool aborts the process when two Python threads enter it at
-# once,
-# which a cluster worker or a user's thread pool does.
-
 Value = TypeVar("Value")
 
 # Products with fewer entries than this (16 MB) take a few milliseconds on one core.
@@ -40,7 +32,7 @@ SMALL_MATRIX = 2_000_000
 
 
 class computed_once(Generic[Value]):
-    """A property that is computed when it is asked for, and kept.
+    """A cached property.
 
     As `functools.cached_property`, but without the lock that one holds for all objects of a class
     up to Python 3.11: threads that fit at once waited for each other, and a process forked from
@@ -75,7 +67,7 @@ def blas_threads_for(entries: int) -> AbstractContextManager[object]:
 
 
 class _Limit(NamedTuple):
-    """A limit that somebody set: the number of threads, the thread that set it, a number."""
+    """One active thread limit: its size, the thread that set it, and an identifier."""
 
     threads: int
     thread: int
@@ -83,7 +75,7 @@ class _Limit(NamedTuple):
 
 
 class BlasThreads:
-    """Limit the threads of BLAS to the least number that anybody inside allows.
+    """Limit the threads of BLAS to the smallest number in force.
 
     The setting belongs to the process: the first to enter notes what it was and the last to leave
     restores it, since threads may leave in another order than they came in.
@@ -91,8 +83,8 @@ class BlasThreads:
     A signal handler may raise anywhere, also while a limit is set or removed. What is under way is
     finished first, and whoever leaves removes all limits that its thread has set since it entered.
 
-    A fork waits until no thread is changing the setting. Its child has one thread, so nobody else
-    is inside there; BLAS keeps the threads it had: starting others in a forked process can hang.
+    A fork waits until no thread is changing the setting. Its child has one thread and forgets the
+    limits of the others; BLAS keeps the threads it had: starting others in a fork can hang.
     """
 
     def __init__(self) -> None:
@@ -100,6 +92,12 @@ class BlasThreads:
         self._inside: list[_Limit] = []
         self._numbers = count()
         self._original: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=lambda: self._lock.acquire(),
+                after_in_parent=lambda: self._lock.release(),
+                after_in_child=self._forget,
+            )
 
     def enter(self, threads: int) -> _Limit:
         """Allow no more than this number of threads until `leave`."""
@@ -116,7 +114,7 @@ class BlasThreads:
         return limit
 
     def leave(self, limit: _Limit) -> None:
-        """Remove what `enter` has returned, and what was left behind inside it."""
+        """Remove the limit that `enter` returned, and any left inside it."""
         raised: BaseException | None = None
         while True:
             try:
@@ -147,18 +145,9 @@ class BlasThreads:
         elif self._original is not None:
             self._original.restore_original_limits()
 
-    def before_fork(self) -> None:
-        """Let nobody change the setting while the process is copied."""
-        self._lock.acquire()
-
-    def after_fork_in_parent(self) -> None:
-        """Release the lock after the process has been copied."""
-        self._lock.release()
-
-    def after_fork_in_child(self) -> None:
-        """Discard the lock and the limits of threads that do not exist in the child process."""
-        self._lock = Lock()
-        self._inside = []
+    def _forget(self) -> None:
+        """Discard the lock and the limits of threads that do not exist in a forked process."""
+        self._lock, self._inside = Lock(), []
 
 
 blas_threads = BlasThreads()
@@ -168,7 +157,10 @@ _most: ContextVar[int | None] = ContextVar("provenmf_threads", default=None)
 
 
 class blas_limited_to:
-    """A context in which BLAS takes no more than this number of threads."""
+    """A context in which BLAS takes no more than this number of threads.
+
+    Not a generator: a signal has fewer places to interrupt it between entering and the block.
+    """
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -182,7 +174,7 @@ class blas_limited_to:
 
 @contextmanager
 def at_most(threads: int) -> Iterator[None]:
-    """Let BLAS and our own loops inside take no more than this number of threads."""
+    """Limit BLAS and compiled loops inside the context to this number of threads."""
     already = _most.get()
     token = _most.set(threads if already is None else min(threads, already))
     try:
@@ -214,7 +206,11 @@ def available_threads() -> int:
 
 
 def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_rows: int) -> None:
-    """Call ``function(slice)`` for consecutive slices that cover ``n_rows`` rows.
+    """Call ``function(slice)`` in threads for consecutive slices that cover ``n_rows`` rows.
+
+    The kernels release the interpreter lock, so plain threads use every core. numba's own parallel
+    loops abort the process when two Python threads enter them at once, as those of a cluster
+    worker do.
 
     The calling thread works too and never waits for a helper that has not begun, so that calls
     may be nested and a busy pool delays nobody. Products inside get one BLAS thread: ours already
@@ -253,15 +249,10 @@ def _pool() -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
-    os.register_at_fork(
-        before=blas_threads.before_fork,
-        after_in_parent=blas_threads.after_fork_in_parent,
-        after_in_child=blas_threads.after_fork_in_child,
-    )
 
 
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-# A block is at most one part in so many of the budget: it is read ahead, copied to double
+# A block takes at most 1 / BLOCKS_IN_BUDGET of the budget: it is read ahead, copied to double
 # precision, and its results are as large.
 BLOCKS_IN_BUDGET = 32
 # What later passes need of each block goes to files beyond this share of the budget.
@@ -269,7 +260,7 @@ SHARE_OF_PARTS = 0.25
 # Bytes of the interpreter with numpy, scipy, scikit-learn and the compiled kernels.
 PYTHON = 350e6
 # Without a budget, more bytes than the first number are refused, and more than the second are
-# announced, where data are brought into memory.
+# announced, where data are loaded into memory.
 MOST_GATHERED, HINT = 16e9, 256e6
 # More threads or processes than this for each core only take memory.
 MOST_ON_A_CORE = 4
@@ -325,7 +316,7 @@ def block_bytes(usual: int) -> int:
 
 
 def room_for_parts(usual: int) -> float:
-    """Return the bytes of stored parts that stay in memory."""
+    """Return how many bytes of stored parts may stay in memory."""
     return min(usual, memory_budget() * SHARE_OF_PARTS)
 
 
@@ -388,7 +379,7 @@ def check_budget(
 
 
 def announce_gathering(name: str, shape: tuple[int, ...], size: float) -> None:
-    """Say that data are brought into memory, or refuse where that is too much."""
+    """Announce that data are loaded into memory, or raise an error if they are too large."""
     if size > min(MOST_GATHERED, memory_budget()):
         raise TooLarge(
             f"{name} needs {size / 1e9:.3g} GB at once for X of shape {shape}, which is not in "
@@ -404,7 +395,7 @@ def announce_gathering(name: str, shape: tuple[int, ...], size: float) -> None:
 
 
 def announce_transfer(name: str, what: str, size: float) -> None:
-    """Warn that much is brought from the workers to this process."""
+    """Warn about a large transfer from the workers to this process."""
     if size > HINT:
         words = f"{name} brings {what} to this process at the end, {size / 1e9:.2g} GB"
         warn_user(RuntimeWarning(words))

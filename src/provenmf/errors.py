@@ -34,13 +34,13 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, length: int = LONGEST_MESSAGE) -> str:
-    """Cut a text in its middle, so that its beginning and end, the remedy, stay."""
+    """Shorten a text in its middle; the remedy at its end stays."""
     end = length // 3
     return text if len(text) <= length else f"{text[: length - end - 3]} … {text[-end:]}"
 
 
 class Message(Exception):
-    """What an error or a warning says, in parts.
+    """Parts of an error or a warning: problem, argument, value, remedy.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Message(Exception):
         super().__init__(self.sentence())
 
     def sentence(self, naming: Naming = as_in_python) -> str:
-        """Return the whole message, with the argument named as the reader knows it."""
+        """Return the whole message, with arguments renamed for the reader."""
         text = f"{self.problem}: {self.remedy}" if self.remedy else self.problem
         if self.argument is not None:
             own = self.argument
@@ -148,7 +148,7 @@ class UnreadableFile(InvalidInput):
 
 
 class TooLarge(InvalidInput):
-    """The computation would need more memory than is sensible; the message gives the size.
+    """The computation would exceed the memory limit; the message gives the size.
 
     Examples
     --------
@@ -176,8 +176,8 @@ class MissingExtra(ProvenmfError, ImportError):
     Examples
     --------
     >>> from provenmf.errors import MissingExtra
-    >>> print(MissingExtra("An HTML report", "report"))
-    An HTML report needs an optional part: pip install 'provenmf[report]'
+    >>> print(MissingExtra("a figure", "plot"))
+    a figure needs an optional part: pip install 'provenmf[plot]'
     """
 
     def __init__(self, purpose: str, extra: str = "") -> None:
@@ -186,7 +186,7 @@ class MissingExtra(ProvenmfError, ImportError):
 
 
 class ClusterLost(ProvenmfError, RuntimeError):
-    """The scheduler or the workers of a Dask cluster are gone, with data that they held.
+    """The scheduler or workers of a Dask cluster were lost with their data.
 
     Examples
     --------
@@ -214,11 +214,18 @@ class DegenerateData(Message, UserWarning):
 
 
 def warn_user(message: Warning) -> None:
-    """Warn with the line of the user's program that called the library, however deep we are."""
+    """Warn at the line of the user's code that called the library."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, stacklevel=level)
+
+
+def was_interrupted(error: BaseException | None) -> bool:
+    """Return whether an error began as Ctrl-C; numpy, numba and imports may turn it into others."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _is_library(module: str) -> bool:

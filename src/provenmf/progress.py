@@ -1,4 +1,4 @@
-"""Say how far a long computation is: a bar on terminals and in notebooks, elsewhere lines.
+"""Show progress: a bar on terminals and in notebooks, lines elsewhere.
 
 Everything goes to standard error, so that standard output stays clean for results.
 """
@@ -75,7 +75,7 @@ class Progress:
         self._bar.add_task(self.title, total=self.steps, left="")
 
     def _tick(self) -> None:
-        """Look at the clock now and then, so that a silent solver does not look dead."""
+        """Refresh the display regularly while a solver reports nothing."""
         while not self._closed.wait(1.0):
             self._print_if_due()
 
@@ -102,6 +102,11 @@ class Progress:
     def documents(self, done: int) -> None:
         """Show the number of documents that have been read."""
         self.say(f"{self.title}: {done:,} documents")
+
+    def part(self, done: int, total: int) -> None:
+        """Show how many of a known number of steps are done."""
+        self.steps = total
+        self.reach(done)
 
     def fraction(self, fraction: float, text: str) -> None:
         """Show how far an experiment is."""
@@ -136,7 +141,7 @@ class Progress:
 
 
 def clock_time(seconds: float) -> str:
-    """Return minutes and seconds, and hours where there are any."""
+    """Return a duration as minutes and seconds, with hours if needed."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -53,7 +53,6 @@ MORE = {
     ],
     "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], ["--n-resamples", "10"]],
     "unmix": [["--maps", "maps.tif"], ["--maps", "cube.hdr"]],
-    "communities": [["--truth", "m.npy"], ["--truth", "damaged.npz"]],
     "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"]],
 }
 USUAL = {"parts": ["--shape=2x3"]}

@@ -15,7 +15,6 @@ import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -28,12 +27,10 @@ from pool import let_it_run
 
 from provenmf import SPA, Checkpoint, find_topics, load
 from provenmf import io as readers
-from provenmf.cli.applications import read_truth
 from provenmf.cli.topics import read_stop_words
 from provenmf.data import as_blocks
 from provenmf.errors import LONGEST_MESSAGE
 from provenmf.io import child
-from provenmf.io.graphs import read_memberships
 from provenmf.io.rasters import write_maps
 from provenmf.io.records import load_snapshot, save_snapshot
 from provenmf.io.rows import convert, write_sparse_rows
@@ -196,10 +193,6 @@ def _as_images(path: Path) -> Any:
     return readers.read_images(path, shape=(4, 5))
 
 
-def _as_spectra(path: Path) -> Any:
-    return read_truth(path, SimpleNamespace(band_mask=np.ones(5), pixel_mask=np.ones(4)))
-
-
 def _converted(path: Path) -> Any:
     return convert(path, path.with_name("out.npz"))
 
@@ -246,7 +239,6 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
         lambda: TABLE.replace(b"4,2.5", b"4,"),
         lambda p: readers.read_table(p, missing=True),
     ),
-    "truth.csv": (lambda: TABLE, lambda p: read_memberships(p, [f"r{i}" for i in range(9)])),
     "pictures/p.tif": (lambda: _through_path("p.tif", _picture), readers.read_images),
     "pictures/p.gif": (lambda: _through_path("p.gif", _picture), readers.read_images),
     "pictures/p.bmp": (lambda: _through_path("p.bmp", _picture), readers.read_images),
@@ -275,11 +267,6 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
     "g.npz": (lambda: _written(lambda f: sp.save_npz(f, X @ X.T)), readers.read_graph),
     "g.npy": (lambda: _written(lambda f: np.save(f, (X @ X.T).toarray())), readers.read_graph),
     "g.mat": (lambda: _written(lambda f: scipy.io.savemat(f, {"A": X @ X.T})), readers.read_graph),
-    "truth.npz": (
-        lambda: _written(lambda f: np.savez(f, X=DENSE)),
-        lambda path: read_memberships(path, [str(i) for i in range(12)]),
-    ),
-    "spectra.npz": (lambda: _written(lambda f: np.savez(f, E=CUBE[0], A=CUBE[1])), _as_spectra),
     "stop.txt": (lambda: "the\nof und über\n".encode(), lambda p: read_stop_words(str(p))),
     "to.mtx": (_mtx, _converted),
     "to.csv": (lambda: TABLE, _converted),

@@ -25,7 +25,8 @@ from provenmf.errors import LONGEST_MESSAGE
 from provenmf.methods import make_estimator
 
 ODD = (None, True, -1, 0, 1, 2.5, 99, float("nan"), float("inf"), "", "x", "auto", b"x", [], ())
-ODD += ((1, 2), [[1]], {}, {"a": 1}, np.zeros(0), np.ones((2, 2)), np.array("x"), object(), print)
+ODD += ((1, 2), [[1]], {}, {"a": 1}, np.zeros(0), np.arange(1, 3), np.array(["spa", "x"]))
+ODD += (np.ones((2, 2)), np.array("x"), object(), print)
 FUNCTIONS = (
     provenmf.factorize,
     provenmf.diagnose,
@@ -210,6 +211,13 @@ class Stop(Exception):
     """What a signal handler of the user raises."""
 
 
+def is_stop(error: BaseException | None) -> bool:
+    """Whether an error is the handler's, or one that numpy or numba has made of it."""
+    while error is not None and not isinstance(error, Stop):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def handler_case(rng: Rng) -> str:
     """A signal handler that raises inside a fit: the limits on threads are as they were before."""
     from threadpoolctl import threadpool_info
@@ -230,7 +238,8 @@ def handler_case(rng: Rng) -> str:
             warnings.simplefilter("ignore")
             model.set_params(max_iter=10**6, tol=0.0).fit(matrix)
         ended = "fitted before"
-    except Stop:
+    except Exception as error:
+        hold(is_stop(error), f"the handler's exception was lost: {error!r}")
         ended = "stopped"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

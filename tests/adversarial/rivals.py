@@ -102,7 +102,7 @@ def transitions(rng, k, sizes):
 @rival("other_fit_mixing")
 def other_parts(case, reach, rng):
     """No mixing between the two distances gives nonnegative factors."""
-    weights, components = balanced(case)
+    weights, components = balanced(case.rounded)
     least = case.certificate.bounds.get("nearby_fit_mixing", 0.0) + 1e-6
     if least >= reach:
         return

@@ -115,6 +115,7 @@ def one_part(case):
 
 @sentence(r"The parts are unique: no other (\d+) nonnegative parts have the same product\.")
 def unique(case, k):
+    case = case.rounded
     return int(k) == len(case.components) and case.rigid and no_other(case, Fraction(0))
 
 
@@ -124,6 +125,7 @@ def unique(case, k):
 )
 def partly(case, count, k):
     """Each of the most different factorizations contains so many of the parts."""
+    case = case.rounded
     parts = [statements.shares(part) for part in exact.exact(case.components)]
     for transition in statements.other_transitions(case):
         moved = [
@@ -137,7 +139,7 @@ def partly(case, count, k):
 
 @sentence(r"The parts are unique nearby: small changes of them cannot give the same product\.")
 def nearby(case):
-    return case.rigid and statements.pair_freedom(case) == 0
+    return case.rounded.rigid and statements.pair_freedom(case.rounded) == 0
 
 
 @sentence(r"Another product may fit the data as well\.")
@@ -151,7 +153,8 @@ def another(case):
 )
 def nearly(case, most):
     bound = case.certificate.bounds["nearby_fit_mixing"]
-    return Fraction(most) >= Fraction(bound) and statements.pair_freedom(case) <= Fraction(bound)
+    freedom = statements.pair_freedom(case.rounded)
+    return Fraction(most) >= Fraction(bound) and freedom <= Fraction(bound)
 
 
 @sentence(
@@ -160,7 +163,7 @@ def nearly(case, most):
 )
 def not_unique(case, degrees):
     turned = case.certificate.measures["component_turn_degrees"]
-    return not case.rigid and float(degrees) <= max(turned)
+    return not case.rounded.rigid and float(degrees) <= max(turned)
 
 
 @sentence(
@@ -319,8 +322,9 @@ def one_by_one(case, count, k, radius, near, scaled):
 
 
 @sentence(
-    r"The factors explain (-?[0-9.]+)% of the deviance from independent rows and columns; with "
-    r"either factor kept, the other could lower the divergence by at most {N} %\."
+    r"The factors (?:explain ([0-9.]+)% of the deviance from|fit worse than) independent rows and "
+    r"columns(?: would)?; with either factor kept, the other could lower the divergence by at most "
+    r"{N} %\."
 )
 def deviance(case, percent, most):
     """Recompute the deviance of the factors, and try steps of expectation-maximization."""
@@ -334,6 +338,6 @@ def deviance(case, percent, most):
     enough = divergence <= 0 or float(most) >= 100 * gap / divergence * (1 - 1e-12)
     if not enough or not statements.divergence_gap(case, gap):
         return False
-    if not np.isfinite(reached) or worst <= 1e-9 * rows.sum():
-        return None
+    if percent is None:
+        return bool(reached > worst * (1 - 1e-12))
     return bool(abs(100 * (1 - reached / worst) - float(percent)) <= 0.06)

@@ -99,6 +99,24 @@ class Case:
         return any(value for name, value in given.items() if name[:3] in ("l1_", "l2_"))
 
     @cached_property
+    def rounded(self):
+        """The case with the factors that statements about parts speak of: taken to 13 digits.
+
+        An entry is zero below 2⁻⁴³ of the power of two above the largest one in its row of W or
+        column of H, each component being divided by the power of two above its own largest entry.
+        """
+        peaks = np.frexp(self.components.max(axis=1))[1]
+        mantissas, exponents = np.frexp(self.weights)
+        digits = np.where(mantissas > 0, exponents + peaks, -(10**6))
+        tiny = digits < digits.max(axis=1, keepdims=True) - 42
+        weights = np.where(tiny, 0.0, self.weights)
+        mantissas, exponents = np.frexp(self.components)
+        digits = np.where(mantissas > 0, exponents - peaks[:, None], -(10**6))
+        tiny = digits < digits.max(axis=0) - 42
+        components = np.where(tiny, 0.0, self.components)
+        return replace(self, record=replace(self.record, weights=weights, components=components))
+
+    @cached_property
     def rigid(self):
         """Whether the parts cannot move to first order."""
         peaks = self.components.max(axis=1, keepdims=True)
@@ -456,7 +474,7 @@ def first_order_rigid(weights, components):
 
 @statement(CHECKS, "no other parts, same product", "no other parts nearby")
 def unique(case, check):
-    k = len(case.components)
+    case, k = case.rounded, len(case.components)
     if check.status == "unknown" or k == 1:
         return None
     if check.status == "holds":
@@ -492,6 +510,7 @@ def nearby_mixing(case, value):
 @statement(BOUNDS, "other_fit_mixing")
 def mixing(case, value):
     """No change of one part by another, and no random one, lies between the two distances."""
+    case = case.rounded
     if pair_freedom(case) > Fraction(case.certificate.bounds.get("nearby_fit_mixing", 0.0)):
         return False
     k = len(case.components)
@@ -899,7 +918,6 @@ def number(case, value):
     "gradient gap (nu eta) needed",
     "noise within memory theorem",
     "cones far apart, inequality (1)",
-    "angles uniform, lengths random",
     "finite divergence",
     "either factor near its best",
     "decoded weights are 0 or 1",

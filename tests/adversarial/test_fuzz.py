@@ -10,7 +10,8 @@ FUZZER = Path(__file__).with_name("fuzz.py")
 PARTS = [
     ["files:corpus", "files"],
     ["estimators", "estimators:storage_case", "estimators:checkpoint_case"],
-    ["applications", "advice", "odd", "commands", "options:chunk_case"],
+    ["applications", "advice", "odd", "commands"],
+    ["options", "options:method_case", "options:chunk_case", "options:handler_case"],
 ]
 
 

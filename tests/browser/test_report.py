@@ -91,7 +91,7 @@ def test_script_word_stays_text(open_report, results):
     opened = open_report(results["topics"])
     list(each_tab(opened))
     opened.page.click("#tab-found")
-    labels = opened.page.locator(".bars .label").all_text_contents()
+    labels = opened.page.locator(".card .marked .label").all_text_contents()
     assert any(label.endswith("<script>alert(1)</script>") for label in labels)
     assert opened.problems == []
 
@@ -266,6 +266,7 @@ def test_search_finds_topics_by_their_words(browser, open_report, results):
         components=rng.random((8, 12)),
         anchors=None,
         component_names=np.array(names),
+        column_names=None,
     )
     page = open_report(many).page
     page.fill(".search input", "part 3")

@@ -6,7 +6,7 @@ import pytest
 from provenmf.data import as_blocks
 from provenmf.datasets.purification import overlapping_features, sample_purification, warm_start
 from provenmf.methods.purification.kernels import pair_moments, relu_decode
-from provenmf.methods.purification.solver import initial_state
+from provenmf.methods.purification.solver import Rule
 from provenmf.reproduce.claims import Settings, exponent
 from provenmf.reproduce.purification import EXPERIMENTS, exact_sample, purify
 
@@ -25,7 +25,9 @@ def start(features):
 
 def test_the_decrease_is_geometric_and_faster_than_the_proof_promises(features, start):
     for eta in (0.5, 1 / 60):
-        trial = purify(exact_sample(features, LEVELS, 1), start, step_size=eta, tol=0, max_iter=40)
+        trial = purify(
+            exact_sample(features, LEVELS, 1), start, Rule(step_size=eta), tol=0, max_iter=40
+        )
         for column in ("truth_mixing", "truth_outside", "truth_potential"):
             values = trial.trace[column][2:]
             values = values[values > 1e-11]
@@ -34,7 +36,7 @@ def test_the_decrease_is_geometric_and_faster_than_the_proof_promises(features, 
 
 def test_the_part_outside_the_span_shrinks_by_one_minus_eta_without_noise(features, start):
     sample = exact_sample(features, LEVELS, 1)
-    trial = purify(sample, start, step_size=0.3, tol=0, max_iter=8, r=2.0)
+    trial = purify(sample, start, Rule(r=2.0, step_size=0.3), tol=0, max_iter=8)
     ratios = trial.trace["truth_outside"][1:] / trial.trace["truth_outside"][:-1]
     diagonal = trial.trace["truth_least_diagonal"]
     expected = 0.7 * diagonal[:-1] / diagonal[1:]  # N is measured relative to the diagonal
@@ -62,7 +64,7 @@ def test_section_5_without_the_relu_the_asymmetric_part_does_not_shrink(features
     asymmetric = np.random.default_rng(4).standard_normal((K, K))
     asymmetric = 0.05 * (asymmetric - asymmetric.T) / np.abs(asymmetric).sum()
     begin = (np.eye(K) + asymmetric) @ features
-    state = initial_state(blocks, begin, alpha=-1e6)  # nothing is cut off: a linear decoder
+    state = Rule(alpha=-1e6).first(blocks, begin)  # nothing is cut off: a linear decoder
     update = pair_moments(blocks, state.inverse.rows, state.threshold).update
     linear = 0.5 * begin + 0.5 * update / (2 * (1 / LEVELS) * (1 - 1 / LEVELS))
     with_relu = purify(sample, begin, max_iter=1).trace["truth_mixing"][0]
@@ -77,7 +79,7 @@ def test_the_decoder_keeps_its_promise_whoever_chose_the_noise():
         sample = sample_purification(
             200, 60, 6, values="uniform", noise=noise, noise_level=0.01, random_state=5
         )
-        state = initial_state(as_blocks(sample.data), sample.components)
+        state = Rule().first(as_blocks(sample.data), sample.components)
         decoded = relu_decode(sample.data, state.inverse.rows, state.threshold)
         allowed = state.inverse.infinity_norm * 0.01 + state.threshold
         assert np.abs(decoded - sample.weights).max() <= allowed * (1 + 1e-9)
@@ -94,4 +96,6 @@ def test_every_experiment_confirms_its_claim(experiment):
     judged = experiment.judge(measured.tables)
     assert {j.clause.name for j in judged if j.decision != "holds"} <= KNOWN_TO_FAIL
     assert measured.tables and all(measured.tables.values())
+    assert measured.figures and all(figure.series for figure in measured.figures)
+    assert all(len(s.x) == len(s.y) > 1 for figure in measured.figures for s in figure.series)
     assert seen == sorted(seen) and seen[-1] <= 1

@@ -1,6 +1,7 @@
 """Chunks that are not what they are declared to be, and clusters that compute nothing."""
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
@@ -18,13 +19,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 X = np.random.default_rng(0).integers(1, 100, (40, 8)).astype(float)
 
 
-def of_chunks(second, **options):
-    chunks = [lambda: X[:20], second]
-    parts = [dask.delayed(chunk, pure=False)() for chunk in chunks]
-    options = {"dtype": float, **options}
-    return da.concatenate([da.from_delayed(part, (20, 8), **options) for part in parts])
-
-
 def cluster(workers, **options):
     return distributed.LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=None, **options
@@ -35,21 +29,6 @@ def cluster(workers, **options):
 def impatient(monkeypatch):
     monkeypatch.setattr("provenmf.data.dask.LOOK", 0.2)
     monkeypatch.setattr("provenmf.data.dask.PATIENCE", 1.0)
-
-
-@pytest.mark.parametrize("kind", ["complex", "M8[s]", "U9"])
-def test_chunks_of_other_numbers_than_declared_are_refused(kind):
-    with pytest.raises(InvalidInput, match=r"chunk \(1, 0\) of X.*real numbers are needed"):
-        SPA(3).fit(of_chunks(lambda: X[20:].astype(kind)))
-
-
-def test_the_mask_of_a_chunk_counts():
-    masked = np.ma.masked_greater(X[20:], 80)
-    with pytest.raises(InvalidInput, match="NaN"):
-        SPA(3).fit(of_chunks(lambda: masked))
-    near = HALS(3, random_state=0, max_iter=4).fit(np.vstack([X[:20], masked.filled(np.nan)]))
-    far = HALS(3, random_state=0, max_iter=4).fit(of_chunks(lambda: masked))
-    np.testing.assert_allclose(far.components_, near.components_)
 
 
 @pytest.mark.parametrize("on", ["threads", "cluster"])
@@ -65,32 +44,13 @@ def test_missing_entries_count_the_same_everywhere(on):
     assert far.reconstruction_err_ == near.reconstruction_err_
 
 
-@pytest.mark.parametrize("kind", ["object", "Float64", "Int64"])
-def test_chunks_of_objects_that_are_numbers(kind):
-    frames, pandas = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
-    if kind == "object":
-        array = da.from_array(X.astype(object), chunks=(9, -1))
-    else:
-        array = frames.from_pandas(pandas.DataFrame(X).astype(kind), npartitions=3)
-    np.testing.assert_array_equal(SPA(3).fit(array).anchors_, SPA(3).fit(X).anchors_)
-
-
 def test_chunks_that_differ_from_pass_to_pass_are_noticed():
     def random():
         return np.random.default_rng().poisson(0.5, (20, 8)).astype(float)
 
-    for model in (SPA(3), HALS(3, max_iter=4)):
-        with pytest.raises(InvalidInput, match="X changed while it was read"):
-            model.fit(of_chunks(random))
     chunks = [da.from_delayed(dask.delayed(random, pure=False)(), (20, 8), float)] * 9
     with pytest.raises(InvalidInput, match="documents changed while it was read"):
         find_topics(da.concatenate(chunks), 2, random_state=0)
-
-
-def test_the_scheduler_of_processes_gives_way_to_threads():
-    with dask.config.set(scheduler="processes"):
-        far = SPA(3).fit(da.from_array(X, chunks=(9, -1)))
-    np.testing.assert_array_equal(far.anchors_, SPA(3).fit(X).anchors_)
 
 
 def test_a_cluster_without_workers_is_named(impatient):
@@ -139,6 +99,31 @@ def test_chunks_of_a_client_that_is_closed_are_named():
         distributed.wait(array)
     with pytest.raises(ClusterLost, match="make .* again"):
         SPA(3).fit(array)
+
+
+def lose_workers(made, client):
+    made.scale(0)
+    while client.scheduler_info(n_workers=-1)["workers"]:
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("event", [lose_workers, lambda made, client: client.close()])
+def test_a_cluster_that_is_lost_in_mid_fit_is_named(event, impatient):
+    rows = []
+    with cluster(2) as made:
+        # Dask forgets to reset its scheduler if a client is closed inside its own `with`.
+        client = distributed.Client(made)
+
+        def callback(row):
+            rows.append(row)
+            if len(rows) == 2:
+                event(made, client)
+
+        model = HALS(3, init="spa", tol=0, max_iter=4, callback=callback, certify=False)
+        with pytest.raises(ClusterLost):
+            model.fit(da.from_array(X, chunks=(9, -1)))
+        client.close()
+    assert dask.config.get("scheduler", None) is None
 
 
 def test_an_asynchronous_client_is_refused_by_name():

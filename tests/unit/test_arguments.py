@@ -72,7 +72,7 @@ def test_values_of_the_declared_type_pass_and_others_are_named(kind):
         (lambda: provenmf.find_topics(["a b"], k=2), "did you mean n_topics"),
         (lambda: provenmf.find_topics(["a b"], n_components=2), "did you mean n_topics"),
         (lambda: provenmf.find_topics(["a b"], min_documents="a"), "must be a whole number"),
-        (lambda: provenmf.find_communities(np.eye(3), 2, energy=None), "energy=None must be"),
+        (lambda: provenmf.find_communities(np.eye(3), 2, scale=None), "scale=None must be"),
         (lambda: provenmf.unmix(X, 2, group="x"), "group='x' must be"),
         (lambda: provenmf.unmix(X, 2, shape="x"), "shape='x' must be (a whole number, a whole"),
         (lambda: provenmf.unmix(X.reshape(3, 4, 5), 2, true_endmembers="x"), "true_endmembers"),

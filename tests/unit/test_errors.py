@@ -46,8 +46,8 @@ def test_errors_survive_a_trip_between_processes():
     error = InvalidInput("is too large", argument="alpha", value=9.0).at("x.csv")
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error) and again.argument == "alpha" and again.value == 9.0
-    extra = pickle.loads(pickle.dumps(MissingExtra("A report", "report")))
-    assert "provenmf[report]" in str(extra)
+    extra = pickle.loads(pickle.dumps(MissingExtra("A figure", "plot")))
+    assert "provenmf[plot]" in str(extra)
 
 
 def test_all_errors_have_one_base():

@@ -14,6 +14,8 @@ def test_anndata_has_weights_components_and_names(results):
     np.testing.assert_array_equal(data.obsm["X_provenmf"], answer.document_weights)
     np.testing.assert_array_equal(data.varm["provenmf"].T, answer.topics)
     assert data.var_names[5] == "word5"
+    plain = answer.factorization
+    assert plain.to_anndata().obsm["X_provenmf"].shape == plain.table().shape
     given = anndata.AnnData(np.ones((40, 60)))
     found = answer.to_anndata(given)
     assert "X_provenmf" in found.obsm and "X_provenmf" not in given.obsm

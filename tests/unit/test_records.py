@@ -8,7 +8,7 @@ import pytest
 import provenmf
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io import save
-from provenmf.results import Certificate, Check, Estimate, Factorization, Trace
+from provenmf.results import Certificate, Check, Factorization, Trace
 from provenmf.results.certificate import rounded_down, rounded_up
 from provenmf.results.states import FastGradientState, MeritState
 
@@ -98,10 +98,8 @@ def test_numbers_that_are_not_finite_say_nothing():
         (check,),
         bounds={"p": np.inf, "q": np.float32(0.5)},
         measures={"m": np.nan, "t": (1.0, np.inf)},
-        estimates={"e": Estimate(np.inf, 0.95, "nothing")},
     )
     assert certificate.bounds == {"q": 0.5} and certificate.measures == {"t": (1.0, None)}
-    assert certificate.estimates == {}
     json.dumps(certificate.to_dict(), allow_nan=False)
 
 
@@ -137,13 +135,6 @@ def test_rounding_keeps_at_most_and_at_least_true(value):
     assert value <= float(rounded_up(value)) <= value * 1.1
     assert value * 0.999 <= float(rounded_down(value)) <= value
     assert rounded_up(0.0) == "0"
-
-
-def test_estimates_print_with_their_confidence():
-    estimate = Estimate(0.3, 0.9, "new rows come from where the old ones came from")
-    certificate = Certificate("spa", estimates={"agreement_of_components_over_resamples": estimate})
-    assert "with confidence 0.9, if new rows" in " ".join(str(certificate).split())
-    assert Certificate.from_dict(certificate.to_dict()) == certificate
 
 
 def test_a_made_up_status_is_refused():

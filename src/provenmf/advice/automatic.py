@@ -1,4 +1,4 @@
-"""Factorize in one call; choose the number and the method where they are not given."""
+"""Factorize in one call; choose the rank and the method unless they are given."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from provenmf.advice.diagnose import applies
 from provenmf.advice.number import settled_number
 from provenmf.arguments import checked
 from provenmf.budget import resources
-from provenmf.data import Block, Blocks, as_blocks
+from provenmf.data import as_blocks
+from provenmf.data.door import are_counts
 from provenmf.errors import InvalidInput
-from provenmf.linalg.storage import stored_values
 from provenmf.methods import CATALOGUE, estimator_class, make_estimator, options_of_method
 from provenmf.methods.alternating.estimator import PENALTIES
 from provenmf.methods.base import Factorizer
@@ -134,7 +133,7 @@ def factorize(
 
 @dataclass(frozen=True)
 class _Task:
-    """What is to be factorized, by one method after the other."""
+    """Data to factorize, and the options that every method receives."""
 
     X: object
     n_components: int | str
@@ -152,7 +151,7 @@ class _Task:
 def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
     """Fit counts by likelihood, other data by HALS or a method whose theory holds."""
     ours = estimator_class("poisson")().get_params().keys() - {"init"}
-    if options.keys() <= ours and _are_counts(as_blocks(task.X)):
+    if options.keys() <= ours and are_counts(as_blocks(task.X)):
         several = {"n_init": SETTINGS.count_starts}
         return _because(task.fit("poisson", "poisson", several | options).factorization_, COUNTS)
     polished = _polished(task, options)
@@ -207,23 +206,8 @@ def _polished(task: _Task, options: dict[str, Any]) -> Factorization:
     return replace(found, certificate=certificate, parameters=parameters)
 
 
-def _are_counts(blocks: Blocks) -> bool:
-    """Tell whether all entries are whole numbers from zero on, some of them above one."""
-
-    def tally(block: Block) -> NDArray[np.int64]:
-        values = stored_values(block)
-        return np.array(
-            [np.sum((values % 1 != 0) | (values < 0) | (values > 2**53)), np.sum(values > 1)]
-        )
-
-    if not blocks.n_rows:
-        return False  # refused by the estimator, with its reason
-    broken, several = blocks.map_reduce(tally)
-    return bool(broken == 0 and several > 0)
-
-
 def recovery_methods() -> list[str]:
-    """Return the methods that establish their conditions on data in a few passes over the rows."""
+    """Return the methods whose conditions can be checked in a few passes over the rows."""
     traits = {name: estimator_class(name).traits for name in CATALOGUE}
     advised = [
         (known.advised, name)

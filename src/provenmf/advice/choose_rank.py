@@ -46,7 +46,7 @@ COUNTS = (
 class Settings:
     """Thresholds of the choice; the experiments are in `benchmarks/recovery/choose_rank.py`."""
 
-    most_ranks: int = 10  # tried where the user names none
+    most_ranks: int = 10  # tried by default
     repeats: int = 5  # fits with other entries held out
     held_out: float = 0.1  # share of the entries
     # Fits that only compare numbers stop when five iterations gain less than this share.
@@ -57,7 +57,7 @@ class Settings:
     # zero must not cost an infinite deviance.
     smoothing: float = 0.01
     drawn: float = 0.05  # strength of the mean share in weights of rows with hidden counts
-    judged: int = 5  # numbers at the most whose components are judged by unseen rows
+    judged: int = 5  # most numbers whose components are judged by unseen rows
     doubt: float = 1e-3  # error probability of the lower bound, for all of these together
 
 
@@ -65,7 +65,7 @@ SETTINGS = Settings()
 
 
 class Criterion(NamedTuple):
-    """What one kind of evidence says: its number, None where it says nothing, and why."""
+    """One rank criterion: the number it suggests (None if undecided) and the reason."""
 
     name: str
     n_components: int | None
@@ -323,7 +323,7 @@ def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[
 
 
 def _prepared(blocks: Blocks, most: int, rng: np.random.Generator) -> tuple[Floats, list[str]]:
-    """Return a dense matrix of moderate size without empty rows and columns, and what was done."""
+    """Return a dense submatrix of moderate size without empty rows or columns, and notes."""
     n, d = blocks.shape
     part, columns = sample(blocks, rng, most)
     matrix = np.ascontiguousarray(as_dense(part[:, columns]), dtype=np.float64)
@@ -394,7 +394,7 @@ def judge(
         return len(found.confirmed), sum(p <= sure for p in probabilities)
 
     columns["confirmed"], criterion, at_least = _by_unseen_rows(ranks, first, confirmed_at)
-    # Poisson noise has the same size everywhere once the margins are divided out.
+    # Dividing by the margins equalizes the variance of Poisson noise.
     even = values / np.sqrt(_independent(values, seen)) if loss == "poisson" else values
     spectrum = noise_spectrum(even, max(ranks) + 1, rng)
     if loss == "least-squares":
@@ -438,7 +438,7 @@ def nested_fits(
 
 
 def _leading_pair(left: Floats) -> tuple[Floats, Floats]:
-    """Return the nonnegative column and row that explain most of a residual, none of them zero."""
+    """Return the positive column and row that explain most of a residual."""
     positive = np.maximum(left, 0.0)
     row = positive[np.argmax(np.einsum("ij,ij->i", positive, positive))]
     if not row.any():
@@ -478,7 +478,7 @@ def _coordinate_sweep(factor: Floats, pull: Floats, gram: Floats) -> Floats:
 def _poisson_iteration(
     values: Floats, mask: Mask, weights: Floats, components: Floats
 ) -> tuple[Floats, Floats]:
-    """Make one EM step; where entries are hidden, weights are drawn to the mean share of a row.
+    """Make one EM step; with hidden entries, shrink weights towards the mean shares.
 
     Otherwise a row whose entry in the main column of a component is hidden could have any weight of
     it, and would predict any count there.
@@ -509,11 +509,11 @@ def _loss(values: Floats, means: Floats, judged: Mask, loss: Loss) -> float:
 
 
 def _error(values: Floats, product: Floats, base: Floats, judged: Mask, loss: Loss) -> float:
-    """Return the error on the judged entries as a share: of their norm, or of base's deviance."""
+    """Return the held-out error relative to the norm of the entries or the deviance of `base`."""
     if loss == "least-squares":
         total = _loss(values, np.zeros_like(values), judged, loss)
         return float(np.sqrt(_loss(values, product, judged, loss) / total)) if total > 0 else 0.0
-    # Each row counts alike: a few rows with most of the counts must not decide.
+    # Rows have equal weight, so that a few rows with most of the counts do not decide.
     sizes = np.maximum(values.sum(axis=1, keepdims=True), 1.0)
     mixed = (1 - SETTINGS.smoothing) * product + SETTINGS.smoothing * base
     total = _loss(values / sizes, base / sizes, judged, loss)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import norm
 
 from provenmf.advice.number import (
     RankEvidence,
@@ -39,7 +34,6 @@ class Settings:
     nearly: float = 1.5
     exactly: float = 1e-3
     explained: float = 0.3
-    by_chance: float = 0.01  # how often independent weights may be called correlated
 
 
 SETTINGS = Settings()
@@ -76,14 +70,6 @@ class Diagnosis:
         A method with a proved bound or with all its conditions established, if any.
     polished : Certificate or None
         Certificate of HALS, which has no conditions; compare the errors of the others with it.
-    uncorrelated : bool or None
-        Whether the weights of HALS are no more correlated than independent ones would be.
-    resembles : str or None
-        Whose model the data resemble. The first method that explains the data nearly as well as
-        any product of this rank can: its error is at most 1.5 times the floor plus 0.001, and at
-        most 0.3. Or, where only HALS and AND do, "purification" if the weights of HALS are
-        uncorrelated, otherwise "and_descent", whose theory allows for correlated weights. This is
-        measured; it does not prove any condition.
 
     See Also
     --------
@@ -104,7 +90,6 @@ class Diagnosis:
     certificates: dict[str, Certificate]
     refusals: dict[str, str]
     polished: Certificate | None = None
-    uncorrelated: bool | None = None
 
     @property
     def recommended(self) -> str | None:
@@ -112,25 +97,6 @@ class Diagnosis:
         if self.n_components == 1 and not self.agreed:
             return None
         return next((m for m, c in self.certificates.items() if applies(c)), None)
-
-    @property
-    def resembles(self) -> str | None:
-        """The method whose model the data resemble by errors and weights; not a proof."""
-        if self.n_components == 1 and not self.agreed:
-            return None
-        if self._near in (None, "and_descent") and self._hals_is_near:
-            return "purification" if self.uncorrelated else "and_descent"
-        return self._near
-
-    @property
-    def _hals_is_near(self) -> bool:
-        """Tell whether HALS, which has no model of the weights, fits the data nearly as well."""
-        return self.polished is not None and _near_the_floor(self.polished)
-
-    @property
-    def _near(self) -> str | None:
-        """The first method whose model explains the data nearly as well as any product can."""
-        return next((m for m, c in self.certificates.items() if _near_the_floor(c)), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -140,11 +106,9 @@ class Diagnosis:
             "n_components": self.n_components,
             "agreed": self.agreed,
             "recommended": self.recommended,
-            "resembles": self.resembles,
             "certificates": {m: c.to_dict() for m, c in self.certificates.items()},
             "refusals": self.refusals,
             "polished": None if self.polished is None else self.polished.to_dict(),
-            "uncorrelated": self.uncorrelated,
         }
 
     def text(self, width: int = WIDTH) -> str:
@@ -180,8 +144,15 @@ class Diagnosis:
         return [*table, *wrap(f"used below: {self.n_components} ({sure})", width)]
 
     def _rows(self) -> list[list[str]]:
-        rows = [_row(method, found) for method, found in self.certificates.items()]
-        return rows + ([] if self.polished is None else [_row("hals", self.polished, False)])
+        return [
+            _row(method, found, method in self.certificates)
+            for method, found in self._compared.items()
+        ]
+
+    @property
+    def _compared(self) -> dict[str, Certificate]:
+        """Certificates of the methods tried, and of HALS."""
+        return self.certificates | ({} if self.polished is None else {"hals": self.polished})
 
     def _advice(self) -> str:
         if self.recommended is not None:
@@ -194,22 +165,16 @@ class Diagnosis:
                 "determine."
             )
         unproved = "No method has all its conditions established on these data."
-        if self.resembles is None:
+        near = next((m for m, c in self._compared.items() if _near_the_floor(c)), None)
+        if near is None or (self.n_components == 1 and not self.agreed):
             return (
                 f"{unproved} The results may still be good: compare errors with the floor, and "
                 "read the certificates."
             )
-        name = estimator_class(self.resembles).__name__
-        if self.resembles == self._near:
-            return (
-                f"{unproved} {name} fits the data by its error alone, which is at most "
-                f"{SETTINGS.nearly:g} times the least error of any factorization of this rank, "
-                f"plus {SETTINGS.exactly:g}."
-            )
-        how = "uncorrelated" if self.uncorrelated else "correlated"
         return (
-            f"{unproved} HALS fits them nearly as well as any factorization of this rank can, "
-            f"with {how} weights, as in the model of {name}. Use HALS."
+            f"{unproved} {estimator_class(near).__name__} fits the data by its error alone, which "
+            f"is at most {SETTINGS.nearly:g} times the least error of any factorization of this "
+            f"rank, plus {SETTINGS.exactly:g}."
         )
 
 
@@ -248,7 +213,8 @@ def diagnose(
     >>> found.n_components, found.agreed, found.recommended
     (4, True, 'spa')
     """
-    names = [methods] if isinstance(methods, str) else methods or advised_methods()
+    named = [methods] if isinstance(methods, str) else list(() if methods is None else methods)
+    names = named or advised_methods()
     estimators = {method: estimator_class(method) for method in names}
     blocks = as_blocks(X)
     evidence = rank_evidence(blocks)
@@ -263,7 +229,6 @@ def diagnose(
             certificates[method] = estimator(n_components=n_components).fit(X).certificate_
         except InvalidInput as error:
             refusals[method] = str(error)
-    polished, uncorrelated = _polished(X, n_components) if methods is None else (None, None)
     return Diagnosis(
         shape=blocks.shape,
         rank=tuple(evidence),
@@ -271,33 +236,16 @@ def diagnose(
         agreed=agreed == n_components and settled,
         certificates=certificates,
         refusals=refusals,
-        polished=polished,
-        uncorrelated=uncorrelated,
+        polished=_polished(X, n_components) if methods is None else None,
     )
 
 
-def _polished(X: object, n_components: int) -> tuple[Certificate | None, bool | None]:
-    """Return the certificate of HALS, and whether its weights look uncorrelated."""
+def _polished(X: object, n_components: int) -> Certificate | None:
+    """Return the certificate of HALS, None if it refuses the data."""
     try:
-        found = HALS(n_components, random_state=0).fit(X).factorization_
+        return HALS(n_components, random_state=0).fit(X).certificate_
     except InvalidInput:
-        return None, None
-    return found.certificate, look_uncorrelated(found.weights)
-
-
-def look_uncorrelated(weights: NDArray[np.floating]) -> bool:
-    """Tell whether no two columns are more correlated than chance allows.
-
-    The correlation of n independent pairs is about normal, with a standard deviation of 1/√n.
-    """
-    spread = weights.std(axis=0)
-    used = weights[:, spread > 1e-9 * np.abs(weights).max(axis=0, initial=0.0)]
-    n, k = used.shape
-    if k < 2:
-        return True
-    pairs = np.triu_indices(k, 1)
-    largest = float(np.abs(np.corrcoef(used, rowvar=False)[pairs]).max())
-    return largest <= float(norm.isf(SETTINGS.by_chance / (2 * len(pairs[0])))) / math.sqrt(n)
+        return None
 
 
 def advised_methods() -> list[str]:
@@ -327,7 +275,7 @@ def _statuses(certificate: Certificate) -> list[str]:
     return [c.status for c in certificate.checks if c.name not in ABOUT_PARTS]
 
 
-def _row(method: str, certificate: Certificate, conditions: bool = True) -> list[str]:
+def _row(method: str, certificate: Certificate, conditions: bool) -> list[str]:
     statuses = _statuses(certificate)
     kinds = ("holds", "fails", "unknown")
     counts = [str(statuses.count(kind)) if conditions else "-" for kind in kinds]

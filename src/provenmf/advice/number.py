@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks
+from provenmf.data.base import MappedBlocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
-from provenmf.linalg.storage import as_dense, stored_values
+from provenmf.linalg.storage import as_dense, stored_values, without_negative
 from provenmf.methods import estimator_class
 from provenmf.results.states import AnchorState, ConeState
 
@@ -79,13 +80,15 @@ class RankEvidence:
 
 def rank_evidence(blocks: Blocks) -> list[RankEvidence]:
     """Return the suggestions for the number of components."""
+    negative, total = blocks.map_reduce(_negative_squares)
+    nonnegative = negative <= SETTINGS.negligible * total
+    if nonnegative and negative:  # noise below a baseline must not change the number
+        blocks = MappedBlocks(blocks, without_negative)
     fit = estimator_class("spa")(certify=False).fit(blocks).factorization_
     drop = AnchorState.of(fit).drop
     evidence = [RankEvidence("anchors", fit.n_components, 1.0 if math.isnan(drop) else drop)]
-    negative, total = blocks.map_reduce(_negative_squares)
-    nonnegative = negative <= SETTINGS.negligible * total
     evidence = _from_singular_values(blocks, nonnegative=nonnegative) + evidence
-    if negative == 0:
+    if nonnegative:
         evidence.append(_from_cones(blocks))
     return [replace(item, drop=1.0) if _says_nothing(item, blocks) else item for item in evidence]
 
@@ -129,7 +132,7 @@ def agreed_number(evidence: list[RankEvidence]) -> int | None:
 
 
 def objection_to(number: int, evidence: list[RankEvidence], blocks: Blocks) -> str | None:
-    """Return why a number on which two suggestions agree is doubtful all the same, or None."""
+    """Return why a number that two suggestions share is still doubtful, or None."""
     if any(item.is_clear and item.n_components != number for item in evidence):
         return "the clear drops contradict each other"
     rng = np.random.default_rng(0)
@@ -154,7 +157,7 @@ def _listed(evidence: list[RankEvidence]) -> str:
 
 
 def _says_nothing(item: RankEvidence, blocks: Blocks) -> bool:
-    """Tell whether any data would give this number: as many as rows or columns, or their mean.
+    """Return whether the number carries no information: the full rank, or one for any mean.
 
     Only if all else is rounding do the data have one component.
     """
@@ -164,7 +167,7 @@ def _says_nothing(item: RankEvidence, blocks: Blocks) -> bool:
 
 
 def largest_ratio(values: Floats, *, first: int = 1) -> tuple[int, float]:
-    """Return where a falling sequence falls by the largest factor: how many before, and the factor.
+    """Return the index and the factor of the largest relative drop of a descending sequence.
 
     At least `first` values come before it, unless those after are rounding errors.
     """

@@ -1,9 +1,9 @@
-"""Judge components by other rows: do resamples find them again."""
+"""Measure how reliably resamples of the rows find the components again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from typing import Annotated, Any
 
@@ -18,19 +18,18 @@ from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.methods.base import Factorizer
 from provenmf.metrics.matching import match_components
-from provenmf.results import Certificate, Estimate, Factorization
+from provenmf.results import Factorization
 
 Floats = NDArray[np.float64]
 Done = Callable[[int, int], object]
 
 # Cosine from which a component counts as the same one.
 SAME = 0.9
-LIKE_THESE = "the next resample is drawn like these: a random part of these rows, and another seed"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
-    """How well components agree over resamples; made by `stability`.
+    """Agreement of the components over resamples; made by `stability`.
 
     Attributes
     ----------
@@ -67,7 +66,7 @@ class Stability:
 
     @property
     def is_stable(self) -> NDArray[np.bool_]:
-        """Tell which components come back with a median cosine of at least 0.9."""
+        """Return which components recur with a median cosine of at least 0.9."""
         return self.agreement >= SAME
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,7 +107,7 @@ def stability(
     random_state: int | None = 0,
     progress: Done | None = None,
 ) -> Stability:
-    """Fit other samples of the rows with other seeds, and see which components come back.
+    """Fit subsamples of the rows with different seeds and compare their components.
 
     The components of every resample are matched one to one with those of the fit to all rows, by
     the largest sum of cosines.
@@ -152,14 +151,8 @@ def stability(
     components = fitted.components_.astype(np.float64)
     cosines = matched_cosines(components, found)
     lowest = cosines.min(axis=0)
-    estimate = Estimate(float(lowest.min()), n_resamples / (n_resamples + 1), LIKE_THESE)
-    said = Certificate(
-        fitted._method, estimates={"agreement_of_components_over_resamples": estimate}
-    )
-    known = fitted.factorization_.certificate
-    certificate = said if known is None else known.join(said)
     return Stability(
-        factorization=replace(fitted.factorization_, certificate=certificate),
+        factorization=fitted.factorization_,
         agreement=np.median(cosines, axis=0),
         lowest=lowest,
         n_resamples=n_resamples,

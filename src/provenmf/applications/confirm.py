@@ -25,7 +25,7 @@ from provenmf.results.estimates import Evidence
 Result = TypeVar("Result", bound=Factorization | Answer)
 Floats = NDArray[np.float64]
 
-MOST_ROWS = 20_000  # of larger data: a random part says as much about every component
+MOST_ROWS = 20_000  # rows of a random sample of larger data
 TILES = 200  # of an image: pixels beside each other are no independent rows
 
 
@@ -141,25 +141,18 @@ def _rows(X: Any, result: Any, groups: Any, seed: int) -> Evidence:
 
 def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
     """Judge topics by documents whose words they did not see."""
-    from provenmf.applications.topics import find_topics
     from provenmf.applications.topics.corpus import as_word_counts
+    from provenmf.applications.topics.find import topics_again
 
     if result.corpus is not None:
         counts = result.corpus.matrix
     else:
         counts = as_word_counts(documents, None).matrix[:, result.word_columns]
     counts = sp.csr_array(counts.everything() if hasattr(counts, "everything") else counts)
-    words, k = counts.shape[1], len(result.topics)
-
-    def find(rows: NDArray[np.intp]) -> Floats:
-        again = find_topics(counts[rows], k, certify=False, evidence=False)
-        topics = np.zeros((len(again.topics), words))
-        topics[:, again.word_columns] = again.topics
-        return topics
-
+    k, method = len(result.topics), result.factorization.method
     return confirm_components(
         counts,
-        find,
+        lambda rows: topics_again(counts[rows], k, method),
         result.topics,
         groups=groups,
         counts=True,
@@ -195,7 +188,10 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
             certify=False,
             evidence=False,
         )
-        return again.endmembers
+        # A band that is constant among these pixels was left out: its value is every material's.
+        spectra = np.tile(pixels[rows].mean(axis=0), (len(again.endmembers), 1))
+        spectra[:, again.band_mask] = again.endmembers
+        return spectra
 
     return confirm_components(
         pixels,
@@ -212,14 +208,13 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
 
 def _tumors(counts: Any, result: Any, groups: Any, seed: int) -> Evidence:
     """Judge signatures by channels of tumors that they did not see."""
-    from provenmf.applications.signatures.extraction import extract, weigh
+    from provenmf.applications.signatures.extraction import extract
 
     values = result.matrix_of(counts)
-    weighted, k = weigh(values), result.n_components
 
     def find(rows: NDArray[np.intp]) -> Floats:
-        part = weighted._replace(counts=weighted.counts[rows], scales=weighted.scales[rows])
-        return extract(part, k)[0].signatures
+        part = values[rows]
+        return extract(part[part.any(axis=1)], result.n_components)[1].signatures
 
     return confirm_components(
         values,

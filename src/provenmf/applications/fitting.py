@@ -1,4 +1,4 @@
-"""What all applications share: fit one of the estimators, refuse numbers that cannot be."""
+"""Shared by all applications: fit an estimator, validate the number of components."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _settled(matrix: Any, argument: str) -> tuple[int, str]:
 
 
 def check_number(name: str, value: int | None, most: int, what: str) -> None:
-    """Refuse a number of components that is not positive or exceeds what the data have."""
+    """Raise an error for a number of components that is not positive or exceeds the data."""
     check_whole(name, value)
     if value is not None and not 1 <= value <= most:
         raise InvalidInput(

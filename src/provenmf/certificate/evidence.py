@@ -22,8 +22,9 @@ whose inverse bounds the error probability for every distribution, heavy tails i
 e-values of both directions are averaged; Bonferroni's factor k corrects for the number of
 components. The clip c is chosen in the first half.
 
-A component is confirmed if its error probability is at most 5 % and both halves show it
-(cosine ≥ .8): a component that helps in both halves but is another one in each is not found again.
+A component is confirmed if its error probability is at most 5 % and both halves show it: their
+versions have a cosine of at least .8, and each is the one most like the other among all that its
+half found. A component that helps in both halves but is another one in each is not found again.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ class Settings:
     rounds: int = 3  # splits of each row, whose gains are averaged
     judged_rows: int = 1000  # of each half; enough for e-values beyond any doubt
     trial_rows: int = 400  # of the half that finds, to choose rivals and clip
-    pseudo_counts: tuple[float, ...] = (0.5, 2.0, 8.0, 30.0)  # prior strengths tried in the half
+    # Prior strengths tried in the half that finds, in counts: entries that vary far more than
+    # Poisson counts say little about their row.
+    pseudo_counts: tuple[float, ...] = (0.5, 2.0, 8.0, 30.0, 120.0, 500.0, 2000.0, 8000.0)
     em_steps: int = 30  # for the weights of counts: early stopping costs both models alike
     background: float = 1e-3  # share of a flat profile in predictions, so that none is zero
     fewest_units: int = 20  # rows or groups; with fewer no component could be confirmed
@@ -147,7 +150,7 @@ def confirm_components(
     halves = split_units(units, rng)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # those of the answer itself have been shown
+            warnings.simplefilter("ignore")  # warnings of the answer itself have been shown
             found = [np.asarray(find(half), dtype=np.float64) for half in halves]
     except InvalidInput as error:
         reason = f"nothing was found in half of the {row}s ({error})"
@@ -184,6 +187,7 @@ def combine(
         As in `confirm_components`.
     """
     places = [_matches(whole, version) for version in versions]
+    alike = _cosines(*versions)
     probabilities: list[float] = []
     distances: list[float | None] = []
     judgements: list[str] = []
@@ -193,12 +197,14 @@ def combine(
             distances.append(None)
             judgements.append("not confirmed")
             continue
-        first, second = (version[place[j]] for version, place in zip(versions, places))
+        here, there = (place[j] for place in places)
         one, other = (log[place[j]] for log, place in zip(log_e, places))
         log_mean = float(np.logaddexp(one, other) - np.log(2.0))
         probabilities.append(float(min(1.0, len(whole) * np.exp(-log_mean))))
-        distances.append((distance or _angle)(first, second))
-        good = probabilities[-1] <= LEVEL and _cosine(first, second) >= SETTINGS.alike
+        distances.append((distance or _angle)(versions[0][here], versions[1][there]))
+        nearest = alike[here, there] >= max(alike[here].max(), alike[:, there].max())
+        again = nearest and alike[here, there] >= SETTINGS.alike
+        good = probabilities[-1] <= LEVEL and again
         judgements.append("confirmed" if good else "not confirmed")
     found = tuple(judgements), tuple(probabilities), tuple(distances)
     return Evidence(*found, n_units=n_units, **words)  # type: ignore[arg-type]
@@ -225,7 +231,7 @@ def numbered_units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
 
 
 def _reason(data: Rows, units: NDArray[np.intp], k: int, row: str) -> str:
-    """Say why components cannot be judged; nothing if they can."""
+    """Return why components cannot be judged; empty if they can."""
     n_units, (n, d) = int(units.max(initial=-1)) + 1, data.shape
     values = data.data if sp.issparse(data) else data
     if n_units < SETTINGS.fewest_units:
@@ -379,7 +385,8 @@ class _Counts:
         even = np.full(len(components), 1.0 / len(components))
         H = np.where(sums > 0, np.maximum(components, 0.0) / np.where(sums > 0, sums, 1.0), 0.0)
         self.model, self.pseudo_counts = Model(H, even), 0.5
-        weights = self._weights(rows, self.model, np.ones(H.shape[1], dtype=bool))
+        every = np.ones(H.shape[1], dtype=bool)
+        weights = self._weights(sp.csr_array(rows), self.model, every)
         shares = (weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)).mean(axis=0)
         self.model = Model(H, shares / max(shares.sum(), np.finfo(float).tiny))
         seed = int(rng.integers(2**31))
@@ -390,17 +397,19 @@ class _Counts:
             trials.append(self(rows, [self.model], again, rounds=1).mean())
         self.pseudo_counts = SETTINGS.pseudo_counts[int(np.argmin(trials))]
 
-    def _weights(self, known: Rows, model: Model, seen: NDArray[np.bool_]) -> Floats:
-        H = np.ascontiguousarray(model.components[:, seen].T)
-        known = sp.csr_array(known)
-        weights: Floats = posterior_weights(
-            known.indptr,
-            known.indices,
-            known.data,
-            H,
+    def _weights(self, rows: sp.csr_array, model: Model, seen: NDArray[np.bool_]) -> Floats:
+        weights = np.zeros((rows.shape[0], len(model.components)))
+        fit_weights_in_place(
+            rows.indptr,
+            rows.indices,
+            rows.data,
+            seen,
+            model.components,
             model.shares,
+            model.components @ seen + 1e-12,
             self.pseudo_counts,
             SETTINGS.em_steps,
+            weights,
         )
         return weights
 
@@ -411,22 +420,19 @@ class _Counts:
         d, k = models[0].components.shape[1], len(models[0].components)
         losses = np.zeros((rows.shape[0], len(models)))
         for some, seen, unseen in _split_columns(rows, d, k, rng, rounds):
-            known, hidden = rows[some][:, seen], sp.csr_array(rows[some][:, unseen])
-            total = np.asarray(known.sum(axis=1)).ravel()
-            size = np.maximum(np.asarray(hidden.sum(axis=1)).ravel(), 1.0)
-            flat = SETTINGS.background * total / d
-            lines = np.repeat(np.arange(len(size)), np.diff(hidden.indptr))
+            own = sp.csr_array(rows[some])
+            size = np.maximum(own @ unseen.astype(np.float64), 1.0)
+            flat = SETTINGS.background * (own @ seen.astype(np.float64)) / d
             fitted: dict[int, Floats] = {}
             for t, model in enumerate(models):
-                key = id(model.components)
-                if key not in fitted:
-                    fitted[key] = self._weights(known, model, seen)
-                weights = model.predicting(fitted[key])
-                outer = model.components[:, unseen]
-                at = np.einsum("ij,ij->i", weights[lines], outer[:, hidden.indices].T)
-                likelihood = hidden.data * np.log(np.maximum(at + flat[lines], 1e-300))
-                loss = weights @ outer.sum(axis=1) + flat * unseen.sum()
-                np.subtract.at(loss, lines, likelihood)
+                H = model.components
+                if id(H) not in fitted:
+                    fitted[id(H)] = self._weights(own, model, seen)
+                weights = model.predicting(fitted[id(H)])
+                loss = weights @ (H @ unseen) + flat * unseen.sum()
+                subtract_likelihood_in_place(
+                    own.indptr, own.indices, own.data, seen, H, weights, flat, loss
+                )
                 losses[some, t] += loss / size
         return losses / rounds
 
@@ -434,7 +440,8 @@ class _Counts:
 def posterior_shares(rows: Rows, components: Floats) -> Floats:
     """Return the share of each component in every row of counts, weighted as in the test."""
     judge = _Counts(rows, components, np.random.default_rng(0))
-    weights = judge._weights(rows, judge.model, np.ones(components.shape[1], dtype=bool))
+    every = np.ones(components.shape[1], dtype=bool)
+    weights = judge._weights(sp.csr_array(rows), judge.model, every)
     sums = weights.sum(axis=1, keepdims=True)
     return np.where(sums > 0, weights / np.where(sums > 0, sums, 1.0), judge.model.shares)
 
@@ -472,47 +479,75 @@ def _angle(a: Floats, b: Floats) -> float:
 
 def _matches(whole: Floats, found: Floats) -> dict[int, int]:
     """Match components one to one so that the sum of cosines is largest: whole -> found."""
-    cosines = np.array([[_cosine(a, b) for b in found] for a in whole])
-    return {int(j): int(p) for j, p in zip(*linear_sum_assignment(-cosines))}
+    return {int(j): int(p) for j, p in zip(*linear_sum_assignment(-_cosines(whole, found)))}
 
 
-@njit(cache=True, nogil=True)
-def posterior_weights(indptr, indices, data, features, shares, pseudo_counts, steps):  # type: ignore[no-untyped-def]
-    """Return weights w of each CSR row x that make w @ features.T likely, drawn towards `shares`.
+def _cosines(a: Floats, b: Floats) -> Floats:
+    return np.array([[_cosine(one, other) for other in b] for one in a])
 
-    Steps of EM for x ~ Poisson(w @ features.T) in which `pseudo_counts` more counts, distributed as
-    in the average row, support the prior; their total is taken out again by the denominator.
+
+# Sums in any order, so that loops over the entries of a row become vector instructions.
+kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+
+
+@kernel
+def fit_weights_in_place(  # type: ignore[no-untyped-def]
+    indptr, indices, data, seen, components, shares, sums, pseudo_counts, steps, out
+):
+    """Write weights w of each CSR row x that make w @ components likely, drawn towards `shares`.
+
+    Steps of EM for x ~ Poisson(w @ components) on the columns `seen`, where the components have
+    the given sums. `pseudo_counts` more counts, distributed as in the average row, support the
+    prior; their total is taken out again by the denominator. Rows without counts keep `out`.
     """
-    n, k = len(indptr) - 1, features.shape[1]
-    sums = np.zeros(k)
-    for feature in features:
-        sums += feature
-    sums += 1e-12
-    expected = 0.0
+    n, k = len(indptr) - 1, len(components)
+    expected, longest = 1e-300, 0
     for c in range(k):
         expected += shares[c] * sums[c]
-    expected = max(expected, 1e-300)
-    weights = np.zeros((n, k))
-    moved = np.empty(k)
     for row in range(n):
-        total = 0.0
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    counts, means, part = np.empty(longest), np.empty(longest), np.empty((k, longest))
+    for row in range(n):
+        size, total = 0, 0.0
         for place in range(indptr[row], indptr[row + 1]):
-            total += data[place]
+            if seen[indices[place]]:
+                counts[size] = data[place]
+                total += data[place]
+                for c in range(k):
+                    part[c, size] = components[c, indices[place]]
+                size += 1
         if total <= 0.0:
             continue
         for c in range(k):
-            weights[row, c] = shares[c] * total / expected
+            out[row, c] = shares[c] * total / expected
         for _ in range(steps):
+            for i in range(size):
+                means[i] = 1e-300
             for c in range(k):
-                moved[c] = pseudo_counts * shares[c] * sums[c] / expected
-            for place in range(indptr[row], indptr[row + 1]):
-                column = indices[place]
-                mean = 1e-300
-                for c in range(k):
-                    mean += weights[row, c] * features[column, c]
-                ratio = data[place] / mean
-                for c in range(k):
-                    moved[c] += ratio * weights[row, c] * features[column, c]
+                weight = out[row, c]
+                for i in range(size):
+                    means[i] += weight * part[c, i]
+            for i in range(size):
+                means[i] = counts[i] / means[i]
             for c in range(k):
-                weights[row, c] = moved[c] / (sums[c] * (1.0 + pseudo_counts / total))
-    return weights
+                moved = 0.0
+                for i in range(size):
+                    moved += means[i] * part[c, i]
+                moved = moved * out[row, c] + pseudo_counts * shares[c] * sums[c] / expected
+                out[row, c] = moved / (sums[c] * (1.0 + pseudo_counts / total))
+
+
+@kernel
+def subtract_likelihood_in_place(  # type: ignore[no-untyped-def]
+    indptr, indices, data, seen, components, weights, flat, out
+):
+    """Subtract Σ x log(w @ components + flat) over the unseen entries of each CSR row from out."""
+    k = len(components)
+    for row in range(len(indptr) - 1):
+        for place in range(indptr[row], indptr[row + 1]):
+            column = indices[place]
+            if not seen[column]:
+                mean = flat[row]
+                for c in range(k):
+                    mean += weights[row, c] * components[c, column]
+                out[row] -= data[place] * np.log(max(mean, 1e-300))

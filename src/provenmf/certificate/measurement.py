@@ -1,150 +1,36 @@
-"""The one pass over the data that measures a fit: everything that needs rows, weights, components.
+"""A fit and its one measurement: what every certificate receives.
 
-All arithmetic is double precision. A dense block is worked on in slices that stay in the cache, so
-that the residual is formed and forgotten; for a sparse block its square is expanded.
+Nothing here is taken on trust: all comes from the data and the factors. The pass over the data
+(one_pass.py) happens when the first number is asked for, and once.
+
+Squares of very small or very large data leave the range of numbers. Such data are divided by
+`unit`, a power of two; blocks, components and all lengths are then those of the divided data, and
+a certificate multiplies by `unit` what it reports in the units of the data. Else `unit` is one.
+
+Arrays (n, k) stay where the rows are (`weight_rows`, `cross`). On a cluster a certificate asks
+for sums and maxima over them, and for a few numbers of each row.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from operator import itemgetter
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.budget import computed_once
+from provenmf.certificate.one_pass import Measurement, largest_residual_entries, measure
 from provenmf.certificate.singular_values import RankBound, gram_is_formed, least_relative_error
-from provenmf.data import Block, Blocks, Part, Rows
-from provenmf.data.door import RowHashes, divided, fingerprint, row_hashes
+from provenmf.data import Block, Blocks, Rows
+from provenmf.data.door import divided, fingerprint
 from provenmf.linalg.hull import Model, nearest_points
-from provenmf.linalg.norms import (
-    absolute_row_sums,
-    entry_range,
-    power_of_two,
-    row_lengths,
-    row_sums,
-    rows_of_a_slice,
-    squared_residual_rows,
-)
-from provenmf.linalg.products import product, transposed_product
-from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns
-from provenmf.linalg.storage import as_dense
+from provenmf.linalg.norms import absolute_row_sums, power_of_two, rows_of_a_slice
+from provenmf.linalg.spectral import GRAM_COLUMNS
 from provenmf.results import Factorization
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What one pass found, for data X (n, d), weights W (n, k) and components C (k, d).
-
-    lengths, sums, residuals : (n,), ‖x‖, Σ x and ‖x − wC‖ of each row; largest : max |x_ij|;
-        lowest : the smallest entry, or zero.
-    cross : XCᵀ (n, k), left where the rows are; weights_data : WᵀX (k, d); gram : XᵀX or None;
-        hashes : of the entries.
-    """
-
-    lengths: Floats
-    sums: Floats
-    residuals: Floats
-    largest: float
-    lowest: float
-    hashes: RowHashes
-    cross: Rows
-    weights_data: Floats
-    gram: Floats | None
-
-
-def measure(
-    blocks: Blocks, weights: Rows, components: Floats, *, products: bool, gram: bool
-) -> Measurement:
-    """Measure in one pass; `products` asks for cross and weights_data, `gram` for XᵀX."""
-
-    def of_block(block: Block, w: Floats, row: range) -> tuple[tuple[Any, ...], Part]:
-        rows = _sparse_rows if sp.issparse(block) else _dense_rows
-        with np.errstate(over="ignore", invalid="ignore"):
-            found, cross, weights_data = rows(block, w, components, products)
-            matrix = [gram_of_columns(block)] if gram else []
-            hashes = row_hashes(block, row.start)
-            bounds = np.array(entry_range(block))
-            return (hashes, weights_data, *matrix), (found.T, bounds, cross)
-
-    sums, kept = blocks.sum_and_keep(of_block, weights, range(blocks.n_rows))
-    hashes, weights_data, *matrix = sums
-    lengths, summed, residuals = np.ascontiguousarray(kept.array(itemgetter(0)).T)
-    bounds = np.array(list(kept.each(itemgetter(1))))
-    lowest, highest = min(0.0, bounds[:, 0].min()), max(0.0, bounds[:, 1].max())
-    return Measurement(
-        lengths=lengths,
-        sums=summed,
-        residuals=residuals,
-        largest=float(max(highest, -lowest)),
-        lowest=float(lowest),
-        hashes=hashes,
-        cross=kept.map(itemgetter(2)),
-        weights_data=weights_data,
-        gram=matrix[0] if matrix else None,
-    )
-
-
-def _dense_rows(
-    block: NDArray[np.floating], weights: Floats, components: Floats, products: bool
-) -> tuple[Floats, Floats, Floats]:
-    """Return (lengths, sums, residuals), XCᵀ and WᵀX of a dense block."""
-    by_row = np.empty((3, len(block)))
-    cross = np.empty(weights.shape if products else (0, len(components)))
-    weights_data = np.zeros(components.shape)
-    step = rows_of_a_slice(block.shape[1])
-    for start in range(0, len(block), step):
-        part = slice(start, start + step)
-        rows, w = block[part].astype(np.float64, copy=False), weights[part]
-        by_row[0, part], by_row[1, part] = row_lengths(rows), rows.sum(axis=1)
-        by_row[2, part] = row_lengths(rows - w @ components)
-        if products:
-            np.matmul(rows, components.T, out=cross[part])
-            weights_data += w.T @ rows
-    return by_row, cross, weights_data
-
-
-def _sparse_rows(
-    block: Any, weights: Floats, components: Floats, products: bool
-) -> tuple[Floats, Floats, Floats]:
-    """Return the same of a sparse block, which no step makes dense."""
-    wide = block.astype(np.float64, copy=False)
-    residuals = np.sqrt(squared_residual_rows(wide, weights, components))
-    by_row = np.stack([row_lengths(wide), row_sums(wide), residuals])
-    if not products:
-        return by_row, np.empty((0, len(components))), np.zeros(components.shape)
-    cross = product(wide, np.ascontiguousarray(components.T))
-    return by_row, cross, transposed_product(wide, weights).T
-
-
-def largest_residual_entries(block: Block, weights: Floats, components: Floats) -> Floats:
-    """Return max |x_ij − (wC)_j| of each row of a block, a few rows dense at a time."""
-    out = np.empty(block.shape[0])
-    step = rows_of_a_slice(block.shape[1])
-    for start in range(0, block.shape[0], step):
-        part = slice(start, start + step)
-        residual = as_dense(block[part]) - weights[part] @ components
-        out[part] = np.maximum(residual.max(axis=1), -residual.min(axis=1))
-    return out
-
-
-# A fit and its one measurement: what every certificate receives.
-#
-# Nothing here is taken on trust: all comes from the data and the factors. The pass over the data
-# happens when the first number is asked for, and once.
-#
-# Squares of very small or very large data leave the range of numbers. Such data are divided by
-# `unit`, a power of two; blocks, components and all lengths are then those of the divided data, and
-# a certificate multiplies by `unit` what it reports in the units of the data. Else `unit` is one.
-#
-# Arrays (n, k) stay where the rows are (`weight_rows`, `cross`). On a cluster a certificate asks
-# for sums and maxima over them, and for a few numbers of each row.
-
 Constraint = Literal["nonnegative", "simplex"]
 
 # Numbers between these have squares and fourth powers well inside the range.
@@ -270,8 +156,8 @@ class Fit:
     @computed_once
     def weights(self) -> Floats:
         """Return W (n, k) in double precision, in this process."""
-        sizes = self._sizes
-        return self.given_weights if sizes is None else self.given_weights / sizes
+        given = self.factorization.weights.astype(np.float64, copy=False)
+        return given if self._sizes is None else given / self._sizes
 
     @property
     def given_rows(self) -> Rows:
@@ -282,19 +168,16 @@ class Fit:
     def weight_rows(self) -> Rows:
         """Return W in double precision, stored with the rows of the data."""
         sizes = self._sizes
+        if sizes is None and self.given.dtype == np.float64:
+            return self._rows
         if sizes is None:
-            return self._rows.map(lambda weights: weights.astype(np.float64, copy=False))
+            return self._rows.map(lambda weights: weights.astype(np.float64))
         return self._rows.map(lambda weights: weights.astype(np.float64) / sizes)
 
     @computed_once
     def components(self) -> Floats:
         """Return C (k, d) in double precision, divided by `unit`."""
         return self._components_in(self.unit)
-
-    @property
-    def given_weights(self) -> Floats:
-        """W as the record has it, in double precision."""
-        return self.factorization.weights.astype(np.float64, copy=False)
 
     @property
     def given_components(self) -> Floats:
@@ -371,11 +254,6 @@ class Fit:
         return self.norm**2
 
     @property
-    def squared_residuals(self) -> Floats:
-        """‖x − wC‖² of each row."""
-        return self.residuals**2
-
-    @property
     def cross(self) -> Rows:
         """XCᵀ (n, k), stored beside the rows of the data."""
         return self._complete.cross
@@ -398,12 +276,6 @@ class Fit:
                 None, 'left out of a fit, for it takes longer: certify="full" tries it'
             )
         return least_relative_error(self.blocks, self.n_components, self.squared_norm, self.gram)
-
-    @property
-    def unavoidable_noise(self) -> float:
-        """Distance from some row that every product of this rank has; zero where unknown."""
-        least = self.rank_bound.relative_error or 0.0
-        return least * self.norm / math.sqrt(self.blocks.n_rows) * (1 - 1e-15)
 
     @computed_once
     def largest_residual_entry(self) -> float:
@@ -453,40 +325,14 @@ class Fit:
         """Fingerprint of the data, the same for every storage."""
         return fingerprint(self.given.shape, self.given.dtype, self._pass[1].hashes)
 
-    def distances(self, model: Model, *, scale_rows: bool = False) -> Floats:
-        """Return the distance of each row to the hull, hull and 0, or cone of the components."""
-        return self.nearest(model, scale_rows=scale_rows)[0]
-
-    def nearest(self, model: Model, *, scale_rows: bool = False) -> tuple[Floats, Rows]:
-        """Return the distances, and the weights of the components in the nearest points.
-
-        With `scale_rows` both rows and components are divided by their sums; rows whose sum is
-        not positive have distance zero. The weights at hand are taken where their constraint makes
-        them the nearest ones of the model (the distance is then that of the explanation at hand,
-        which is never less); otherwise it takes a pass.
-        """
-        key = (model, scale_rows)
-        if key not in self._nearest:
-            given = not scale_rows and self._weights_are_of(model)
-            self._nearest[key] = (
-                (self.residuals, self.weight_rows)
-                if given
-                else self.nearest_to(
-                    self.components_over_sums if scale_rows else self.components,
-                    model,
-                    scale_rows=scale_rows,
-                )
-            )
-        return self._nearest[key]
-
-    @computed_once
-    def _nearest(self) -> dict[tuple[Model, bool], tuple[Floats, Rows]]:
-        return {}
-
     def nearest_to(
         self, corners: Floats, model: Model, *, scale_rows: bool = False
     ) -> tuple[Floats, Rows]:
-        """Return the same for any corners, in one pass."""
+        """Return the distances to the hull, hull and 0, or cone of any corners, in one pass.
+
+        And the weights of the corners in the nearest points. With `scale_rows` the rows are divided
+        by their sums; those whose sum is not positive have distance zero.
+        """
 
         def distances_and_weights(block: Block, *sums: Floats) -> Floats:
             squared, weights = nearest_points(block, corners, model, *sums)
@@ -496,7 +342,7 @@ class Fit:
         found = self.blocks.keep(distances_and_weights, *sums)
         return found.array(lambda rows: rows[:, 0]), found.map(lambda rows: rows[:, 1:])
 
-    def _weights_are_of(self, model: Model) -> bool:
+    def weights_are_of(self, model: Model) -> bool:
         """Return whether the weights are those of the nearest points of the model."""
         if self.lowest_weight < 0 or model == "hull and 0":
             return False
@@ -505,12 +351,6 @@ class Fit:
         return self.constraint == "simplex" and (
             max(self.weight_rows.each(_off_simplex)) <= ON_THE_SIMPLEX
         )
-
-    @computed_once
-    def components_over_sums(self) -> Floats:
-        """Return the components divided by their sums; by one if a sum is not positive."""
-        sums = self.components.sum(axis=1, keepdims=True)
-        return self.components / np.where(sums > 0, sums, 1.0)
 
 
 def _largest_of_columns(weights: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""What is true of any factorization with no assumption at all.
+"""Statements about any factorization that need no assumption.
 
 For data X (n, d), weights W (n, k) and components C (k, d):
 relative error ‖X − WC‖_F / ‖X‖_F; the least relative error of *any* rank-k product, from the
@@ -130,7 +130,7 @@ def projected_residual(factor: Rows, gram: Floats, cross: Rows) -> float:
 def projected_residuals(factor: Rows, gram: Floats, cross: Rows) -> Floats:
     """Measure how far each row of F ≥ 0 (m, k) is from minimising ½‖Y − FA‖².
 
-    `gram` is AAᵀ, `cross` is YAᵀ. The rows of A are brought to unit length first, so that a
+    `gram` is AAᵀ, `cross` is YAᵀ. The rows of A are scaled to unit length first, so that a
     component that is long in one factor and short in the other counts like any other. One step
     of projected gradient descent of length 1/L, L = ‖AAᵀ‖₂, then moves F by ‖F − F⁺‖; the
     residual is √L times that, and zero exactly at a minimum.

@@ -1,4 +1,4 @@
-"""Whether the factors at hand can be moved at all without changing their product.
+"""Decide whether given factors can be changed without changing their product.
 
 W (n, k) and H (k, d) have rank k and no negative entry. Every factorization of WH into k parts is
 W A and A⁻¹ H. Near this one A = I + T with zero diagonal, since the diagonal is mere scaling, and
@@ -9,16 +9,14 @@ W A and A⁻¹ H. Near this one A = I + T with zero diagonal, since the diagonal
 Write chosen entries as C t ≥ −v, with t the k(k − 1) entries of T and v ≥ 0. Put τ = ‖T‖_F; the
 second-order term is at most τ²/(1 − τ) times the length of the column of H. For y ≥ 0 let a(y) be
 the sum of y times the chosen entries and b(y) that of y times those lengths, so that
-yᵀv ≤ a + b τ²/(1 − τ). Two proofs that no other factorization is near:
+yᵀv ≤ a + b τ²/(1 − τ). By Stiemke's lemma one y for all unknowns proves that no other factorization
+is near: with r = Cᵀy and s the least singular value of diag(y) C,
 
-- Farkas, for each unknown and sign: Cᵀy = ±e_q + r gives ∓t_q ≤ yᵀv + ‖r‖τ, and the squares add
-  up over the unknowns: (1 − ‖r‖) τ ≤ ‖a‖ + ‖b‖ τ²/(1 − τ). Two linear programs an unknown.
-- Stiemke, once: with r = Cᵀy and s the least singular value of diag(y) C,
-  s‖t‖ ≤ Σ y|Ct| ≤ yᵀCt + 2 yᵀv, hence (s − ‖r‖) τ ≤ 2a + 2b τ²/(1 − τ). One linear program.
+    s‖t‖ ≤ Σ y|Ct| ≤ yᵀCt + 2 yᵀv,   hence   (s − ‖r‖) τ ≤ 2a + 2b τ²/(1 − τ).
 
-Where the chosen entries are exact zeros a = 0, and τ = 0 or τ ≥ (1 − ‖r‖)/(1 − ‖r‖ + ‖b‖). This
-is infinitesimal rigidity (Krone & Kubjas 2021) with a distance. Linear programs find y, but what
-is claimed does not rest on their having been solved well.
+Where the chosen entries are exact zeros a = 0, and τ = 0 or τ ≥ (s − ‖r‖)/(s − ‖r‖ + 2b). This is
+infinitesimal rigidity (Krone & Kubjas 2021) with a distance. A linear program finds y, but what is
+claimed does not rest on its having been solved well.
 """
 
 from __future__ import annotations
@@ -88,8 +86,8 @@ AT_ONCE = 1500
 ROUNDS = 40
 # Pivots of one linear program; a limit in seconds would make answers depend on the machine.
 PIVOTS = 20_000
-# Entries times squared unknowns beyond which each unknown gets no linear program of its own.
-FARKAS_SIZE = 250_000
+# Beside a largest entry in [1/2, 1): such entries come and go with the order of operations.
+ROUNDED = 2.0**-43
 # What a linear program calls zero.
 NEGLIGIBLE = 1e-8
 
@@ -106,21 +104,27 @@ class Entries:
     """The entries of W and H, numbered in one row, as conditions on T.
 
     Components have a largest entry in [1/2, 1), which fixes the scale of T. Each condition is
-    scaled by a power of two so that its largest coefficient is in [1/2, 1).
+    scaled by a power of two so that its largest coefficient is in [1/2, 1). Entries below `ROUNDED`
+    are zero from there on.
     """
 
     def __init__(self, weights: NDArray[np.floating], components: NDArray[np.floating]) -> None:
         balanced = balanced_factors(weights, components)
         self.plain_weights, self.plain, self.weights, self.components = balanced
+        for scaled, plain in (
+            (self.weights, self.plain_weights),
+            (self.components, self.plain),
+        ):
+            rounding = scaled < ROUNDED
+            scaled[rounding] = plain[rounding] = 0.0
         self.k = len(components)
         self.values = np.concatenate([self.weights.ravel(), self.components.ravel()])
         lengths = np.linalg.norm(self.components, axis=0)
         self.lengths = np.concatenate([np.zeros(self.weights.size), np.tile(lengths, self.k)])
-        zero = np.concatenate([weights.ravel() == 0, components.ravel() == 0])
         useful = np.concatenate(
             [np.repeat(self.weights.any(axis=1), self.k), np.tile(lengths > 0, self.k)]
         )
-        self.zeros: Indices = np.flatnonzero(zero & useful)
+        self.zeros: Indices = np.flatnonzero((self.values == 0) & useful)
         self._useful = useful
 
     def up_to(self, size: float) -> Indices:
@@ -159,19 +163,19 @@ class Entries:
 
 @dataclass(frozen=True)
 class Search:
-    """What the linear programs found: an isolation, else a direction, else only a reason."""
+    """Result of the linear programs: an isolation, a direction, or a reason for neither."""
 
     isolation: Isolation | None = None
     direction: Array | None = None
     reason: str = ""
 
 
-def search(entries: Entries, allowed: Indices, *, sharpen: bool = True) -> Search:
+def search(entries: Entries, allowed: Indices) -> Search:
     """Find y that isolates the factorization, or T that none of the `allowed` entries forbids.
 
     max Σ (C t)_e subject to C t ≥ 0, |t| ≤ 1 over a part of the entries; its optimum is 0 where
     they isolate, and y = 1 + its multipliers. Otherwise its t is tried on all entries, and those
-    that it violates join. `sharpen` looks for a larger distance with two programs an unknown.
+    that it violates join.
     """
     chosen = allowed if len(allowed) <= AT_ONCE else _extreme(entries, allowed)
     for _ in range(ROUNDS):
@@ -191,7 +195,7 @@ def search(entries: Entries, allowed: Indices, *, sharpen: bool = True) -> Searc
         multipliers = np.maximum(1 - program.ineqlin.marginals, 0.0)
         found = from_stiemke(entries, chosen, matrix, multipliers)
         if found is not None:
-            return Search(isolation=_sharper(entries, chosen, found) if sharpen else found)
+            return Search(isolation=found)
         direction = entries.transition(program.x)
         if np.abs(direction).max() <= NEGLIGIBLE:
             return Search(reason="rigid within rounding only")
@@ -200,15 +204,6 @@ def search(entries: Entries, allowed: Indices, *, sharpen: bool = True) -> Searc
             return Search(direction=direction)
         chosen = np.union1d(chosen, more)
     return Search(reason="the linear programs did not settle")
-
-
-def _sharper(entries: Entries, chosen: Indices, found: Isolation) -> Isolation:
-    """Return the better of the two proofs; the second one is tried where it is affordable."""
-    squared = (entries.k * (entries.k - 1)) ** 2
-    if len(chosen) * squared > FARKAS_SIZE:
-        chosen = _extreme(entries, chosen)
-    other = from_farkas(entries, chosen) if len(chosen) * squared <= FARKAS_SIZE else None
-    return found if other is None or other.reach < found.reach else other
 
 
 def from_stiemke(
@@ -222,39 +217,15 @@ def from_stiemke(
     scaled = rows.toarray() * y[:, None]
     # the products above are rounded; each is off by u times itself
     s = least_stretch(np.ascontiguousarray(scaled.T)) - EPS * float(np.linalg.norm(scaled))
-    residual = _residual(rows, y, np.zeros(matrix.shape[1]))
+    residual = _residual(rows, y)
     a, b = float(y @ entries.values[kept]), float(y @ entries.lengths[kept])
     return _roots(s - residual, 2 * a, 2 * b)
 
 
-def from_farkas(entries: Entries, chosen: Indices) -> Isolation | None:
-    """Return what a y for each unknown and sign proves, with rounding; None if nothing.
-
-    min ± t_q subject to C t ≥ −(values + lengths/100); the multipliers are y. The cost only aims
-    at small a and b.
-    """
-    matrix = entries.matrix(chosen)
-    values, lengths = entries.values[chosen], entries.lengths[chosen]
-    cost = values + lengths / 100
-    unknowns = matrix.shape[1]
-    bounds = np.zeros((unknowns, 2, 3))
-    for unknown in range(unknowns):
-        for side, sign in enumerate((1.0, -1.0)):
-            target = np.zeros(unknowns)
-            target[unknown] = sign
-            program = linprog(target, A_ub=-matrix, b_ub=cost, bounds=(None, None), method="highs")
-            if program.status != 0:
-                return None
-            y = np.maximum(-program.ineqlin.marginals, 0.0)
-            bounds[unknown, side] = y @ values, y @ lengths, _residual(matrix, y, target)
-    a, b, residual = np.linalg.norm(bounds.max(axis=1), axis=0)
-    return _roots(1 - float(residual), float(a), float(b))
-
-
-def _residual(matrix: sp.csr_array, y: Array, target: Array) -> float:
-    """Bound ‖Cᵀy − target‖ from above, with the rounding error of its sums."""
-    rounding = 2 * (len(y) + 1) * EPS * (np.asarray(abs(matrix).T @ y) + np.abs(target))
-    return float(np.linalg.norm(np.abs(matrix.T @ y - target) + rounding)) * (1 + 1e-9)
+def _residual(matrix: sp.csr_array, y: Array) -> float:
+    """Bound ‖Cᵀy‖ from above, with the rounding error of its sums."""
+    rounding = 2 * (len(y) + 1) * EPS * np.asarray(abs(matrix).T @ y)
+    return float(np.linalg.norm(np.abs(matrix.T @ y) + rounding)) * (1 + 1e-9)
 
 
 def _roots(s: float, a: float, b: float) -> Isolation | None:

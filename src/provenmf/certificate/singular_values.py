@@ -57,7 +57,7 @@ ATTEMPTS = 5
 
 
 def leading_sum_at_most(gram: Floats, k: int) -> float | None:
-    """Return a number that Σ_{i≤k} λ_i(gram) does not exceed; None if none could be proved.
+    """Return a proved upper bound of Σ_{i≤k} λ_i(gram), or None.
 
     `gram` is symmetric and positive semidefinite up to its own rounding, and is taken as exact.
     """
@@ -121,7 +121,7 @@ def _least_shift(difference: Floats, tau: float, k: int, lifted: float) -> float
 
 
 def tail_at_least(squared_norm: float, gram: Floats, k: int, inner_length: int) -> float | None:
-    """Return a number that ‖X‖² − Σ_{i≤k} σ_i² does not fall below; None if none could be proved.
+    """Return a proved lower bound of ‖X‖² − Σ_{i≤k} σ_i², or None.
 
     `gram` is XᵀX or XXᵀ as computed from products of m = `inner_length` terms. Its entries are off
     by at most γ_m (|X|ᵀ|X|)_ij in any order of summation (Higham 2002, Section 3.5), hence the
@@ -173,7 +173,7 @@ def amplification_of(rows: Floats, *, of_differences: bool = False) -> Amplifica
 
 
 def least_stretch(rows: Floats) -> float:
-    """Return a number that ‖vA‖/‖v‖ does not fall below, A being `rows`; 0 if none is proved."""
+    """Return a proved lower bound of ‖vA‖/‖v‖, A being `rows`; 0 if there is none."""
     found = amplification_of(rows)
     return 0.0 if found is None else (1 - 8 * EPS) / found.all_weights
 
@@ -278,7 +278,7 @@ def smaller_gram(
 
 
 def gap_at_least(gram: Floats, k: int, squared_norm: float, inner_length: int) -> float:
-    """Return a number that σ_k² − σ_{k+1}² does not fall below; 0 if none is proved.
+    """Return a proved lower bound of σ_k² − σ_{k+1}²; 0 if there is none.
 
     λ_{k+1} is at most the τ of a Cholesky factor of τI − G + Z with Z of rank k. With any V (d, k),
     λ_k is at least the smallest eigenvalue of VᵀGV over the largest of VᵀV (Courant & Fischer).

@@ -51,7 +51,7 @@ def certify(fit: Fit) -> Certificate:
 
 
 def _without_bound(fit: Fit) -> Check:
-    """Say that weights are not unique, where that is certain, or not known to be."""
+    """Return the check for components without a bound: weights not unique, or unknown."""
     k, d = fit.components.shape
     repeated = len(np.unique(fit.given_components, axis=0)) < k
     zero = not fit.given_components.any(axis=1).all() and fit.constraint != "simplex"

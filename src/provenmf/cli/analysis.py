@@ -1,4 +1,4 @@
-"""The course of every analysis: plan the files, read the data, fit, write and show the result."""
+"""Steps of every command: plan the files, read the data, fit, write and show the result."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Analysis:
         finish(result, self.target)
 
     def _checkpoint(self) -> AbstractContextManager[Any]:
-        """Keep the iterations in a folder; one of another command, data or options is refused."""
+        """Write checkpoints to a folder; refuse one of another command, data or options."""
         options = shared()
         if options.checkpoint is None:
             return nullcontext()
@@ -173,7 +173,7 @@ class Target:
 
 
 def plan(output: Path | None, tables: Path | None, data: Path, *inputs: Path | None) -> Target:
-    """Choose the files before any time is spent; refuse what would be lost.
+    """Choose the output files before the fit; refuse to overwrite results.
 
     Without `output` a name that is taken gets a number; a name that was asked for needs `--force`.
     """
@@ -200,7 +200,7 @@ def plan(output: Path | None, tables: Path | None, data: Path, *inputs: Path | N
 
 
 def refuse_overwriting(path: Path, option: str = "--output") -> None:
-    """Let a file that exists stay as it is, unless --force was typed."""
+    """Refuse to overwrite a file unless --force was given."""
     if path.exists() and not shared().force:
         raise InvalidInput(f"{path} exists: choose another name with {option}, or add --force")
 
@@ -222,7 +222,7 @@ def is_report(page: Path) -> bool:
 
 
 def numbered(path: Path, *also: str) -> Path:
-    """Return the name, or with the first number that no file has, nor one that ends in `also`."""
+    """Return the name, numbered if it or its companion ending in `also` exists."""
     candidate, number = path, 1
     while any(taken.exists() for taken in (candidate, *map(candidate.with_suffix, also))):
         number += 1
@@ -292,27 +292,18 @@ def with_origin(result: Factorization | Answer, data: Path | None = None) -> Fac
 
 
 def _write_report(result: Factorization | Answer, target: Target) -> dict[str, str]:
-    """Write the report beside the result; one of an earlier result does not stay there."""
+    """Write the report beside the result, and remove the report of an earlier result."""
     stale = is_report(target.page)
     if stale:
         target.page.unlink()
-    if not shared().no_report and write_report(result, target.page):
+    if not shared().no_report:
+        import provenmf.report
+
+        provenmf.report.write(result, target.page)
         return {"report": str(target.page)}
     if stale:
         complain(f"Note: {target.page} was the report of an earlier result; removed")
     return {}
-
-
-def write_report(result: Factorization | Answer, page: Path, title: str | None = None) -> bool:
-    """Write a report where its parts are installed; say what to install otherwise."""
-    import provenmf.report
-
-    try:
-        provenmf.report.write(result, page, title=title)
-    except MissingExtra as error:
-        complain(f"Note: no report was written; {error}")
-        return False
-    return True
 
 
 def write_tables(result: Factorization | Answer, folder: Path) -> list[Path]:
@@ -328,7 +319,7 @@ def write_tables(result: Factorization | Answer, folder: Path) -> list[Path]:
 
 
 def _write_table(table: pandas.DataFrame, file: IO[bytes]) -> None:
-    """Write a table as it goes: as one text, weights of a million documents take a gigabyte."""
+    """Write a table row by row: as one text, a million documents take a gigabyte."""
     texts = {name: table[name].map(_encodable) for name in table.select_dtypes("object")}
     table = table.assign(**texts).rename(index=_encodable, columns=_encodable)
     table.to_csv(file, mode="wb")
@@ -340,7 +331,7 @@ def _encodable(value: Any) -> Any:
 
 
 def as_dict(result: Factorization | Answer) -> dict[str, Any]:
-    """Return the outcome for machines."""
+    """Return the outcome as JSON data."""
     from provenmf.results import as_answer
 
     answer = as_answer(result)

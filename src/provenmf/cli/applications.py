@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from provenmf.cli import options
 from provenmf.cli.analysis import Analysis, check_output
-from provenmf.errors import InvalidInput
 
 COMMUNITY_METHODS = "One of merit, spa, fast_anchor, fast_gradient."
-
-
-def truth_option(what: str) -> typer.models.OptionInfo:
-    """Return the option --truth for something that is known."""
-    option: typer.models.OptionInfo = typer.Option("--truth", metavar="FILE", help=what)
-    return option
 
 
 def communities(
@@ -40,13 +33,6 @@ def communities(
     ] = "spa",
     output: options.Output = None,
     tables: options.Tables = None,
-    truth: Annotated[
-        Path | None,
-        truth_option(
-            "Known memberships to compare with (nodes x communities), with rows by node name or "
-            "number."
-        ),
-    ] = None,
     key: options.Key = None,
 ) -> None:
     """Find how much each node of a graph belongs to each community.
@@ -59,18 +45,17 @@ def communities(
     Examples:
       provenmf communities friends.txt                    two names per line
       provenmf communities graph.graphml -k 3 --method spa
-      provenmf communities adjacency.npz -k 6 --truth memberships.npz --json
+      provenmf communities adjacency.npz -k 6 --json
     """
-    analysis = Analysis("communities", locals(), truth)
+    analysis = Analysis("communities", locals())
     from provenmf.applications.communities import find_communities
-    from provenmf.io.graphs import read_graph, read_memberships
+    from provenmf.io.graphs import read_graph
 
     with analysis.reading():
         graph = read_graph(data, key=key)
-        known = None if truth is None else read_memberships(truth, graph.names)
     with analysis.fitting(method, n_communities) as more:
         result = find_communities(graph, n_communities, method=method, **more)
-    analysis.finish(result if known is None else result.compared_with(known))
+    analysis.finish(result)
 
 
 def unmix(
@@ -81,14 +66,6 @@ def unmix(
     tables: options.Tables = None,
     key: options.Key = None,
     shape: options.Shape = None,
-    mask: Annotated[
-        Path | None,
-        typer.Option("--mask", metavar="FILE", help="Pixels to use: 1, others 0 (npy, mat, tif)."),
-    ] = None,
-    truth: Annotated[
-        Path | None,
-        truth_option("Known spectra: a table, or npz or mat with E and perhaps abundances A."),
-    ] = None,
     n_resamples: options.NResamples = 0,
     maps: Annotated[
         Path | None,
@@ -105,51 +82,20 @@ def unmix(
       provenmf unmix samson.npz -k 3
       provenmf unmix scene.mat --key Y --shape 100x100 -k 4
       provenmf unmix scene.hdr -k 5 --maps abundances.tif
-      provenmf unmix samson.npz -k 3 --truth samson.npz --json
     """
-    analysis = Analysis("unmix", locals(), truth, mask)
+    analysis = Analysis("unmix", locals())
     if maps is not None:
         check_output(maps, (".tif", ".tiff"), "--maps", data)
     from provenmf.applications.unmixing import unmix as unmix_cube
     from provenmf.io import read_cube
 
     with analysis.reading():
-        cube = read_cube(data, key=key, shape=options.parse_shape(shape), mask=mask)
-        known = {} if truth is None else read_truth(truth, cube)
+        cube = read_cube(data, key=key, shape=options.parse_shape(shape))
     with analysis.fitting(method, n_endmembers) as more:
-        result = unmix_cube(
-            cube, n_endmembers, method=method, n_resamples=n_resamples, **known, **more
-        )
+        result = unmix_cube(cube, n_endmembers, method=method, n_resamples=n_resamples, **more)
     if maps is not None:
         result.save_maps(maps)
     analysis.finish(result)
-
-
-def read_truth(path: Path, cube: Any) -> dict[str, Any]:
-    """Return known spectra E and abundances A, turned to (k, bands) and (pixels, k).
-
-    A file that holds one matrix, such as a table, holds the spectra.
-    """
-    from provenmf.io.matrices import choose_array, read_arrays, read_matrix
-
-    if path.suffix.lower() in (".npz", ".mat"):
-        arrays = read_arrays(path, "known spectra")
-    else:
-        arrays = {"E": read_matrix(path)}
-
-    def turned(name: str, size: int, first: bool) -> Any:
-        matrix = choose_array(arrays, name, path)
-        if matrix.ndim != 2 or size not in matrix.shape:
-            raise InvalidInput(
-                f"{path}: {name} has shape {matrix.shape}, but one side must be {size}, as in the "
-                "data: give the truth that belongs to them"
-            )
-        return matrix if (matrix.shape[0] == size) == first else matrix.T
-
-    truth = {"true_endmembers": turned("E", cube.band_mask.size, first=False)}
-    if "A" in arrays:
-        truth["true_abundances"] = turned("A", cube.pixel_mask.size, first=True)
-    return truth
 
 
 def signatures(

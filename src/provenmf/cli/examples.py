@@ -21,7 +21,6 @@ from provenmf.cli.analysis import (
     numbered,
     show,
     with_origin,
-    write_report,
 )
 from provenmf.cli.messages import say, say_wrapped
 from provenmf.errors import InvalidInput
@@ -65,7 +64,6 @@ def demo(
         "parts": ("Parts of handwritten digits", _parts),
     }
     announce_compilation()
-    pages = 0
     for name, (title, job) in jobs.items():
         say(f"--- {title}")
         started = time.perf_counter()
@@ -74,15 +72,11 @@ def demo(
         show(result)
         files = [output / f"{name}.npz", output / f"{name}.html"]
         result.save(files[0])
-        if write_report(result, files[1], title):
-            pages += 1
-        else:
-            files.pop()
+        result.report(files[1], title=title)
         seconds = time.perf_counter() - started
         say_wrapped(f"Took {seconds:.1f} s. Wrote {' and '.join(map(str, files))}.")
         say("")
-    if pages:
-        say("Open the .html files in a browser; they work offline.")
+    say("Open the .html files in a browser; they work offline.")
 
 
 def _topics(progress: Progress) -> Answer:
@@ -110,7 +104,7 @@ def _parts(progress: Progress) -> Answer:
     from provenmf.datasets.real import digits
 
     images, _ = digits()
-    return find_parts(images, 16, random_state=0, callback=progress.row)
+    return find_parts(images, 10, random_state=0, callback=progress.row)
 
 
 # Sizes where a model has no default.
@@ -131,15 +125,16 @@ GENERATORS = {
 
 
 def generate(
-    model: Annotated[str | None, typer.Argument(help="Name of the model; see --list.")] = None,
+    model: Annotated[
+        str | None, typer.Argument(help="Name of the model. If omitted, the models are listed.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME=VALUE...", help="Parameters of the model; see --list."),
+        typer.Argument(metavar="NAME=VALUE...", help="Parameters of the model."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write (.npz).")
     ] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the models and exit.")] = False,
 ) -> None:
     """Generate data with known components and weights.
 
@@ -148,13 +143,13 @@ def generate(
 
     \b
     Examples:
-      provenmf generate --list
+      provenmf generate                          lists the models
       provenmf generate separable n_rows=900 n_components=8 snr=20 -o mixed.npz
       provenmf fit mixed.npz --key data -k 8
       provenmf generate network n_nodes=300 n_communities=3 -o net.npz
       provenmf communities net.npz -k 3
     """
-    if show_list or model is None:
+    if model is None:
         _show_models()
         return
     if model not in GENERATORS:

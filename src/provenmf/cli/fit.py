@@ -177,8 +177,8 @@ def rank(
     on held-out entries, and how many components are confirmed by rows that did
     not help to find them. Singular values are compared with noise.
     Large data are judged on a sample. Empty cells of a table are missing entries.
-    Numbers of topics of texts (a folder, txt, json, or with --field) are compared
-    by held-out words and by coherence.
+    Numbers of topics of texts (a folder, txt, json, a table with a column "text",
+    or with --field) are compared by held-out words and by coherence.
 
     \b
     Examples:
@@ -190,40 +190,28 @@ def rank(
     """  # fmt: skip
     data, shared = existing(data), options.shared()
     numbers = None if ranks is None else parse_ranks(ranks)
-    if field is not None or data.is_dir() or without_compression(data) in TEXT_ENDINGS:
-        rank_texts(data, numbers, field or "text")
-        return
+    from provenmf.io.texts import has_text_column
+
+    texts = field is not None or data.is_dir() or without_compression(data) in TEXT_ENDINGS
+    texts = texts or has_text_column(data)
     from provenmf import choose_rank
-    from provenmf.io.records import strict_json
-
-    with Progress(f"Reading {printable(data.name)}"):
-        matrix = read_data(data, key=key, transpose=transpose, missing=True).matrix
-    title = f"Comparing numbers of components of {printable(data.name)}"
-    with naming(data), Progress(title) as progress:
-
-        def done(finished: int, total: int) -> None:
-            progress.steps = total
-            progress.reach(finished)
-
-        found = choose_rank(matrix, numbers, random_state=shared.random_state, progress=done)
-    say(strict_json(found.to_dict()) if shared.json else found.text(text_width()))
-
-
-def rank_texts(data: Path, numbers: list[int] | None, field: str) -> None:
-    """Compare numbers of topics."""
-    from provenmf.applications.topics.groups import topic_numbers
+    from provenmf.applications.topics.numbers import topic_numbers
     from provenmf.io import TextFile
     from provenmf.io.records import strict_json
 
-    title = f"Comparing numbers of topics of {printable(data.name)}"
-    with naming(data), Progress(title) as progress:
-
-        def done(finished: int, total: int) -> None:
-            progress.steps = total
-            progress.reach(finished)
-
-        found = topic_numbers(TextFile(data, field), numbers, progress=done)
-    say(strict_json(found.to_dict()) if options.shared().json else found.text())
+    with Progress(f"Reading {printable(data.name)}"):
+        source: Any = TextFile(data, field or "text")
+        if not texts:
+            source = read_data(data, key=key, transpose=transpose, missing=True).matrix
+    what = "topics" if texts else "components"
+    with naming(data), Progress(f"Comparing numbers of {what} of {printable(data.name)}") as shown:
+        if texts:
+            found: Any = topic_numbers(source, numbers, progress=shown.part)
+        else:
+            seed = shared.random_state
+            found = choose_rank(source, numbers, random_state=seed, progress=shown.part)
+    text = found.text() if texts else found.text(text_width())
+    say(strict_json(found.to_dict()) if shared.json else text)
 
 
 def parse_ranks(text: str) -> list[int]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextvars
-import re
 import sys
 import warnings
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from itertools import islice
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from provenmf import __version__
 from provenmf.cli import options
@@ -22,7 +21,6 @@ from provenmf.cli.fit import diagnose, fit, rank
 from provenmf.cli.messages import (
     INTERRUPTED,
     OUTSIDE,
-    READABLE,
     complain,
     is_misuse,
     limit_columns,
@@ -30,47 +28,15 @@ from provenmf.cli.messages import (
     one_line,
     show_bug,
     show_warning,
-    text_width,
-    was_interrupted,
 )
 from provenmf.cli.reproduce import reproduce
 from provenmf.cli.saved import certify, convert, label, report
 from provenmf.cli.topics import topics
+from provenmf.errors import was_interrupted
 
 
-class _Plain:
-    """Plain help, for the program and its commands: no types for flags, no boxes."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return all parameters, the option --help too: `--json`, not `--json <bool>`."""
-        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for parameter in parameters:
-            if getattr(parameter, "is_flag", False):
-                parameter.metavar = ""
-            elif parameter.param_type_name == "argument":
-                parameter.metavar = parameter.metavar or str(parameter.name).upper()
-                parameter.display_type_rich = lambda ctx: ""
-        return parameters
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return DATA for an argument, as in other programs, not {DATA}."""
-        pieces = super().collect_usage_pieces(ctx)  # type: ignore[misc]
-        return [re.sub(r"^\{(.*?)\}(?:\.\.\.)?$", r"\1", piece) for piece in pieces]
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Use the terminal's width, and a short column for options where it is narrow."""
-        formatter.width = text_width()
-        column = 28 if formatter.width == READABLE else 16
-        formatter.write_dl = partial(formatter.write_dl, col_max=column)
-        super().format_help(ctx, formatter)  # type: ignore[misc]
-
-
-class PlainCommand(_Plain, TyperCommand):
-    """A command with plain help."""
-
-
-class PlainGroup(_Plain, TyperGroup):
-    """The program with plain help, whose options may also stand behind a command."""
+class Program(TyperGroup):
+    """The program, whose options may also stand behind a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Move the options of the program to the front, then parse the arguments."""
@@ -97,7 +63,7 @@ class PlainGroup(_Plain, TyperGroup):
 
 app = typer.Typer(
     name="provenmf",
-    cls=PlainGroup,
+    cls=Program,
     help="""Nonnegative matrix factorization with a certificate: what you can believe about
     each result, and how far it is from the best possible.
 
@@ -137,7 +103,7 @@ def register(command: Callable[..., None], *used: str) -> None:
         command(**arguments)
 
     epilog = f"Also: {others}. See provenmf --help." if used else None
-    app.command(name, cls=PlainCommand, epilog=epilog)(checked)
+    app.command(name, epilog=epilog)(checked)
 
 
 for analysis in (topics, communities, signatures, unmix, parts, fit):
@@ -147,7 +113,7 @@ register(diagnose, "json")
 register(certify, "json")
 register(report, "force")
 register(label)
-register(convert, "force", "n_jobs")
+register(convert, "force")
 register(generate, "force", "random_state")
 register(reproduce, "json", "force", "random_state")
 register(demo, "force")

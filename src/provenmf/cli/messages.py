@@ -1,4 +1,4 @@
-"""The one door for everything that the command line says.
+"""Output of the command line: standard output, errors and warnings.
 
 Nothing in a text can steer the terminal, a reader that has gone away is no error, and arguments of
 the library are named as the options that were typed. An error about the input is one line; anything
@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from textwrap import wrap
 from typing import Any
 
@@ -29,12 +29,12 @@ NUMBERS = ("n_components", "n_topics", "n_communities", "n_endmembers", "n_parts
 
 
 class _Patient(io.FileIO):
-    """A standard stream whose reader may go away: what it does not take is dropped."""
+    """A standard stream that ignores a closed reader."""
 
     gone = False
 
     def write(self, content: Any) -> int:
-        """Write, or drop what nobody reads; a full disk is told once."""
+        """Write, ignoring a closed pipe; report a full disk once."""
         if self.gone:
             return len(content)
         try:
@@ -47,7 +47,7 @@ class _Patient(io.FileIO):
 
 
 def open_streams() -> None:
-    """Prepare standard output and error: patient, and with every letter, if only by its number."""
+    """Make standard output and error tolerate closed pipes and any character."""
     for name, number in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)
         if type(stream) is io.TextIOWrapper:
@@ -70,7 +70,7 @@ def limit_columns() -> None:
 
 
 def text_width() -> int:
-    """Return the columns for tables and sentences: no lines that tire the eye."""
+    """Return the output width in columns, limited for readability."""
     return min(shutil.get_terminal_size().columns, READABLE)
 
 
@@ -92,7 +92,7 @@ def say_wrapped(text: str, *, indent: str = "") -> None:
 
 
 def complain(text: str) -> None:
-    """Write to standard error, if it takes it; the exit code tells, too."""
+    """Write to standard error; ignore a closed stream."""
     try:
         say(text, err=True)
     except OSError:
@@ -122,17 +122,6 @@ def one_line(error: BaseException, options: Container[str]) -> str:
         return f"not enough memory ({error}): use fewer columns, or a matrix on disk (.npy)"
     text = error.sentence(as_typed(options)) if isinstance(error, Message) else str(error)
     return shortened((text.strip() or type(error).__name__).splitlines()[0])
-
-
-def was_interrupted(error: BaseException) -> bool:
-    """Tell whether an error began as Ctrl-C, as when a library was being imported."""
-    return any(isinstance(e, KeyboardInterrupt) for e in _causes(error))
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def is_misuse(error: BaseException) -> bool:

@@ -97,7 +97,7 @@ ANALYSIS = tuple(part.name for part in fields(Shared) if part.name not in ALWAYS
 
 
 def with_fields_of(kind: type[Any]) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
-    """Let a function that takes a record look like one that takes its fields, for typer."""
+    """Expose the fields of a record argument as options for typer."""
 
     def decorate(function: Callable[[Any], None]) -> Callable[..., None]:
         def flat(**given: Any) -> None:
@@ -119,12 +119,12 @@ def limits_of(arguments: list[str]) -> AbstractContextManager[None]:
 
 
 def set_shared(options: Shared) -> None:
-    """Remember the shared options of the command that begins."""
+    """Store the shared options of the current command."""
     _present.set(options)
 
 
 def shared() -> Shared:
-    """Return the shared options of the present command."""
+    """Return the shared options of the current command."""
     return _present.get()
 
 
@@ -136,7 +136,7 @@ def check_used(command: str, used: tuple[str, ...]) -> None:
 
 
 def at_least_one(number: int | None) -> int | None:
-    """Refuse a number of components that there cannot be."""
+    """Refuse a number of components that is not positive."""
     if number is not None and number < 1:
         raise InvalidInput(f"-k {number} must be at least 1")
     return number
@@ -225,7 +225,10 @@ Encoding = Annotated[
 MinDocuments = Annotated[
     int,
     Option(
-        "--min-documents", metavar="N", help="Ignore words that occur in fewer than N documents."
+        "--min-documents",
+        metavar="N",
+        min=1,
+        help="Ignore words that occur in fewer than N documents.",
     ),
 ]
 MaxShare = Annotated[
@@ -233,6 +236,8 @@ MaxShare = Annotated[
     Option(
         "--max-share",
         metavar="SHARE",
+        min=0.0,
+        max=1.0,
         help="Ignore words that occur in more than this share of the documents.",
     ),
 ]
@@ -243,7 +248,7 @@ LANGUAGES = (
 
 
 def known_stop_words(given: str) -> str:
-    """Refuse stop words of no language and no file before any library is loaded."""
+    """Refuse stop words that name no language or file, before any library is loaded."""
     if given not in ("none", "auto", *LANGUAGES) and not Path(given).exists():
         raise InvalidInput(
             "is neither a language nor a file",
@@ -290,7 +295,7 @@ def parse_shape(text: str | None) -> tuple[int, int] | None:
 
 
 def checked_shape(text: str | None) -> str | None:
-    """Refuse a size that is none before any library is loaded."""
+    """Refuse an invalid size before any library is loaded."""
     parse_shape(text)
     return text
 

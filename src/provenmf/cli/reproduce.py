@@ -51,7 +51,7 @@ def reproduce(
     """Reproduce the tables and figures of the four papers, and check their claims.
 
     Each experiment judges the clauses of a claim one by one and writes NAME.html
-    (figures and tables) and NAME.json to the output folder.
+    (figures and tables) and NAME.json to the output folder; and-fig5 also NAME.png.
     merit-table2 takes hours; it saves finished trials in NAME.finished.jsonl and
     resumes from them.
 
@@ -151,7 +151,7 @@ def _write_docs(output: Path) -> None:
         read_record,
         read_results,
         record_of,
-        write_text,
+        write_file,
     )
 
     found = {**read_record(), **read_results(output)}
@@ -167,5 +167,5 @@ def _write_docs(output: Path) -> None:
     for path, text in texts.items():
         if not path.parent.is_dir():
             raise InvalidInput(f"there is no folder {path.parent} here: run it in the repository")
-        write_text(path, text)
+        write_file(path, text.encode())
         say(f"Written: {path}")

@@ -13,12 +13,10 @@ from provenmf.cli.analysis import (
     is_report,
     naming,
     refuse_overwriting,
-    write_report,
 )
 from provenmf.cli.messages import say
-from provenmf.cli.topics import n_processes, read_stop_words
 from provenmf.errors import InvalidInput, printable
-from provenmf.io.files import check_result, check_writable, existing, without_compression
+from provenmf.io.files import check_result, check_writable, existing
 from provenmf.progress import Progress
 
 LONGEST_NUMBER = 9  # digits
@@ -67,9 +65,6 @@ def report(
             "--output", "-o", metavar="FILE", help="HTML file. Default: next to the result."
         ),
     ] = None,
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.")
-    ] = None,
 ) -> None:
     """Write one self-contained HTML page about a saved result.
 
@@ -79,7 +74,7 @@ def report(
     \b
     Examples:
       provenmf report topics-result.npz
-      provenmf report result.npz -o page.html --title "Letters 1914-1918"
+      provenmf report result.npz -o page.html
     """
     result = check_result(result)
     page = output or result.with_suffix(".html")
@@ -90,7 +85,7 @@ def report(
     from provenmf.io import load
     from provenmf.report import write
 
-    write(load(result), page, title=title)
+    write(load(result), page)
     say(f"Report written to {page}")
 
 
@@ -118,7 +113,8 @@ def label(
     answer.save(result)
     say(f"{result}: {', '.join(answer.component_names)}")
     page = result.with_suffix(".html")
-    if is_report(page) and write_report(answer, page):
+    if is_report(page):
+        answer.report(page)
         say(f"Report written to {page}")
 
 
@@ -139,57 +135,28 @@ def convert(
     data: Annotated[
         Path,
         typer.Argument(
-            metavar="IN",
-            help="Matrix: mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet. Texts: json, jsonl or "
-            "a folder; with --texts also txt, csv, tsv, parquet.",
+            metavar="IN", help="Matrix: mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet."
         ),
     ],
     output: Annotated[Path, typer.Argument(metavar="OUT", help="File for the sparse rows (.npz).")],
     key: options.Key = None,
-    texts: Annotated[
-        bool,
-        typer.Option("--texts", metavar="", help="IN holds texts; count their words."),
-    ] = False,
-    field: options.Field = "text",
-    encoding: options.Encoding = "utf-8",
-    min_documents: options.MinDocuments = 2,
-    max_share: options.MaxShare = 0.5,
-    stop_words: options.StopWords = "auto",
-    skip_unreadable: options.SkipUnreadable = False,
-    mail: options.Mail = False,
 ) -> None:
-    """Convert a matrix or texts to a file that fit and topics can read block by block.
+    """Convert a matrix to a file that fit and topics can read block by block.
 
-    Texts and X of an h5ad file are read piece by piece, so they can be larger than
-    memory; other files are read as a whole. From texts, words are counted. OUT is
-    written completely or not at all. The .npz format is that of
-    scipy.sparse.save_npz without compression.
+    X of an h5ad file is read piece by piece, so it can be larger than memory; other
+    files are read as a whole. OUT is written completely or not at all. The .npz
+    format is that of scipy.sparse.save_npz without compression.
 
     \b
     Examples:
       provenmf convert genes.mtx genes.npz
       provenmf convert cells.h5ad cells.npz --key counts
       provenmf convert table.csv.gz table.npz
-      provenmf convert posts.jsonl.xz posts.npz --field body
     """
     data = existing(data)
     check_output(output, (".npz",), "OUT", data)
-    with naming(data), Progress(f"Reading {printable(data.name)}") as progress:
-        if texts or data.is_dir() or without_compression(data) in (".jsonl", ".ndjson", ".json"):
-            from provenmf.applications.topics.texts import write_counts
-            from provenmf.io import TextFile
+    from provenmf.io.rows import convert as convert_matrix
 
-            n_rows, stored = write_counts(
-                TextFile(data, field, encoding, skip_unreadable, mail),
-                output,
-                min_documents=min_documents,
-                max_share=max_share,
-                stop_words=read_stop_words(stop_words),
-                n_jobs=n_processes(),
-                progress=progress.documents,
-            )
-        else:
-            from provenmf.io.rows import convert as convert_matrix
-
-            n_rows, stored = convert_matrix(data, output, key=key)
+    with naming(data), Progress(f"Reading {printable(data.name)}"):
+        n_rows, stored = convert_matrix(data, output, key=key)
     say(f"{n_rows:,} rows with {stored:,} entries written to {output}")

@@ -87,6 +87,13 @@ def topics(
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """
     analysis = Analysis("topics", locals(), vocabulary)
+    source = {
+        "field": field,
+        "encoding": encoding,
+        "skip_unreadable": skip_unreadable,
+        "mail": mail,
+    }
+    check_first_text(data, vocabulary, source)
     from provenmf import confirm
     from provenmf.applications.topics import find_topics
 
@@ -96,12 +103,7 @@ def topics(
             key,
             vocabulary,
             progress.documents,
-            source={
-                "field": field,
-                "encoding": encoding,
-                "skip_unreadable": skip_unreadable,
-                "mail": mail,
-            },
+            source=source,
             words={
                 "min_documents": min_documents,
                 "max_share": max_share,
@@ -117,7 +119,7 @@ def topics(
     with analysis.fitting(method, n_topics) as more:
         by_group = units is not None and more["evidence"]
         result = find_topics(
-            documents.pop(),  # nobody else holds the counts of words that are left out
+            documents.pop(),  # releases the counts of words that are left out
             n_topics,
             method=method,
             n_resamples=n_resamples,
@@ -130,6 +132,14 @@ def topics(
     if by is not None and periods is not None:
         result = result.grouped(periods, by)
     analysis.finish(result)
+
+
+def check_first_text(path: Path, vocabulary: Path | None, source: dict[str, Any]) -> None:
+    """Read the first text, so that a wrong field is noticed before anything slow is imported."""
+    from provenmf.io.texts import TextFile, is_count_matrix
+
+    if path.is_file() and not is_count_matrix(path, vocabulary):  # a pipe is read only once
+        next(TextFile(path, **source).texts([], []), None)
 
 
 def read_groups(path: Path, column: str, counts: Counts, encoding: str) -> list[str]:
@@ -155,9 +165,9 @@ def read_corpus(
     words: dict[str, Any],
 ) -> Counts:
     """Return word counts from texts or from a matrix file, whichever the path holds."""
-    from provenmf.applications.topics.corpus import counts_at, is_count_matrix
+    from provenmf.applications.topics.corpus import counts_at
     from provenmf.applications.topics.texts import count_words
-    from provenmf.io import TextFile
+    from provenmf.io.texts import TextFile, is_count_matrix
 
     if is_count_matrix(path, vocabulary):
         return counts_at(path, vocabulary, key)

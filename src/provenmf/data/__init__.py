@@ -1,4 +1,4 @@
-"""A matrix as blocks of rows, wherever it is stored, and values by row stored beside the blocks.
+"""Matrices as blocks of rows in memory, on disk or on Dask, and values stored per row.
 
 `as_blocks` turns anything that holds a matrix into `Blocks`: arrays in memory (`memory`), files
 read block by block (`disk`), and Dask arrays, whose chunks stay on the workers of a cluster

@@ -435,7 +435,7 @@ def _plus(a: Any, b: Any) -> Any:
 
 
 def joined(n_rows: int, parts: Iterable[Any]) -> NDArray[Any]:
-    """Write parts with an entry for each row into one array, each as it comes."""
+    """Join parts with an entry for each row into one array, in the order of arrival."""
     out: NDArray[Any] | None = None
     start = 0
     for part in parts:

@@ -1,4 +1,4 @@
-"""A Dask array or frame: every chunk is worked on where it is stored, and only results travel.
+"""A Dask array or frame: chunks are processed on their workers, only results are transferred.
 
 Passes run on whatever scheduler is active: threads of this process, or the cluster of the current
 `distributed.Client`. A pass is one graph with a task for each chunk. On a cluster the chunks are
@@ -8,10 +8,13 @@ persisted if they fit into the workers' memory. Results are added up in the bina
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from operator import getitem
 from pickle import PicklingError
 from typing import Any
@@ -49,12 +52,14 @@ from provenmf.linalg.storage import (
 
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5
-# The sums of this many tasks are added up by one, and so many are transferred; a power of two.
+# Tasks whose sums one task adds up, and sums transferred at the end; a power of two.
 FAN_IN = 8
 # A function that takes more bytes than this in all tasks together travels as a separate task.
 BYTES_IN_TASKS = 1 << 20
 # Seconds between two looks at workers that take long, and how long to wait for one that works.
 LOOK, PATIENCE = 2.0, 120.0
+# Parameters of mallopt(3).
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
 class DaskBlocks(Blocks):
@@ -84,12 +89,12 @@ class DaskBlocks(Blocks):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a function on a worker may ask of these blocks: sizes, not rows."""
+        """Return the sizes of these blocks for functions on workers, without rows."""
         names = ("shape", "dtype", "is_sparse", "block_rows")
         return {name: getattr(self, name) for name in names}
 
     def _settle(self, cluster: Cluster, given: Any) -> None:
-        """Persist the chunks on the workers if they fit, so that no pass makes them again."""
+        """Persist the chunks on the workers if they fit, so that no pass recomputes them."""
         client, rows, there = cluster.client, self._array, _futures_in(given)
         for future in there:
             if future.status == "error":
@@ -196,7 +201,7 @@ def _computed(tasks: Sequence[Delayed]) -> list[Any]:
 
 
 class WorkerRows(Rows):
-    """Parts on the workers; should one die, they are computed again from what they came from.
+    """Parts on the workers; those of a lost worker are recomputed.
 
     Attributes
     ----------
@@ -284,9 +289,26 @@ def _packed(function: Callable[..., Any], tasks: int) -> Any:
 
 def _call(function: Any, *given: Any) -> Any:
     """Call a function; BLAS gets one thread, since other tasks keep the cores busy."""
+    keep_freed_memory()
     call = function.value() if isinstance(function, Packed) else function
     with at_most(1):
         return call(*map(aligned, given))
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let a worker of Dask reuse freed memory, as a process does that Dask has not started.
+
+    Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536, after which every array of more than
+    128 kB gets fresh pages that the system clears first: more than a third of a worker's time.
+    These are the limits up to which the C library would go by itself. Another number in the
+    environment is the user's choice and stays.
+    """
+    if os.environ.get("MALLOC_TRIM_THRESHOLD_") == "65536":
+        with suppress(AttributeError, OSError, TypeError):  # no mallopt on macOS and Windows
+            mallopt = ctypes.CDLL(None).mallopt
+            mallopt(M_TRIM_THRESHOLD, 1 << 27)
+            mallopt(M_MMAP_THRESHOLD, 1 << 25)
 
 
 def _same(value: Any) -> Any:
@@ -294,7 +316,7 @@ def _same(value: Any) -> Any:
 
 
 def _added(tasks: list[Delayed]) -> list[Delayed]:
-    """Return a few tasks with the same tree sum: the rest is added up where it is."""
+    """Add up tasks on the workers until a few are left, in the fixed tree."""
     while len(tasks) > FAN_IN:
         groups = (tasks[i : i + FAN_IN] for i in range(0, len(tasks), FAN_IN))
         tasks = [delayed(_sum, pure=False)(*some) for some in groups]
@@ -379,7 +401,7 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool, block_info: Any 
 
 
 def _numbers(chunk: object, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the numbers of a chunk, whatever was declared."""
+    """Return the entries of a chunk, whatever type the array declares."""
     values = np.asarray(plain(chunk))  # numpy alone would drop masks and imaginary parts
     if values.dtype == object:
         values = numbers_among_objects(values)
@@ -397,7 +419,7 @@ def active_client() -> Any:
 
 
 def _scheduler() -> Any:
-    """Return what computes Dask's graphs now, None where nobody chose it."""
+    """Return the active Dask scheduler, or None if none was chosen."""
     try:
         return get_scheduler()
     except (RuntimeError, ValueError) as error:  # no client, an asynchronous one, a strange name
@@ -466,7 +488,7 @@ class Cluster:
 
 
 def _wait(client: Any, futures: Sequence[Any]) -> None:
-    """Wait until all are done or failed, as long as there are workers that take them.
+    """Wait for all tasks, unless there are no workers left.
 
     Dask itself waits for ever for workers that are gone, paused, or not as a task wants them.
     """
@@ -491,7 +513,7 @@ def _wait(client: Any, futures: Sequence[Any]) -> None:
 
 
 def _trouble(client: Any) -> str:
-    """Say why nothing is computed now, if that is so."""
+    """Return why no task can run, or an empty string."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     running = [name for name, each in workers.items() if each.get("status") != "paused"]
     if not running:
@@ -504,12 +526,12 @@ def _trouble(client: Any) -> str:
 
 @contextmanager
 def _aside() -> Iterator[None]:
-    """Leave the thread to other tasks while a task waits for them, if this is a task."""
+    """Secede from the worker's thread pool while waiting, if this is a task."""
     library = _distributed()
     try:
         library.get_worker()
         library.secede()
-    except (ValueError, KeyError):  # this is no task, or has stepped aside already
+    except (ValueError, KeyError):  # not a task, or has seceded already
         yield
         return
     try:
@@ -520,7 +542,7 @@ def _aside() -> Iterator[None]:
 
 @contextmanager
 def _errors_named() -> Iterator[None]:
-    """Let Dask's errors about lost workers, and about what pickle cannot take, say what to do."""
+    """Translate Dask's errors about lost workers and unpicklable objects."""
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
@@ -546,7 +568,7 @@ def _errors_named() -> Iterator[None]:
 
 
 def _futures_in(array: Any) -> list[Any]:
-    """Return what of an array is on the workers, or on its way there."""
+    """Return the futures of an array's persisted chunks."""
     with _errors_named():
         return list(_distributed().futures_of(array))
 

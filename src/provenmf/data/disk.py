@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,41 @@ BLOCK_BYTES = 64 * 2**20
 PART_BYTES = 512 * 2**20  # what passes keep of rows on disk stays in memory up to this
 
 
-class ArrayBlocks(Blocks):
+class FileBlocks(Blocks):
+    """Rows that are read when they are needed; the next block is read while one is processed."""
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        block_rows: int,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(shape, dtype, block_rows, progress)
+        self.room_for_parts = room_for_parts(PART_BYTES)
+
+    def in_order(self) -> Iterator[tuple[int, int, Block]]:
+        """Yield all blocks in order; a thread reads one block ahead."""
+        ranges = list(self.ranges())
+        if len(ranges) == 1:
+            yield *ranges[0], self.read(*ranges[0])
+            return
+        with ThreadPoolExecutor(1, thread_name_prefix="provenmf-reading") as reader:
+            coming = reader.submit(self.read, *ranges[0])
+            for place, following in zip(ranges, [*ranges[1:], None]):
+                block = coming.result()
+                if following is not None:
+                    coming = reader.submit(self.read, *following)
+                yield *place, block
+
+    def in_double_precision(self) -> Self:
+        """Return the same source, converted as it is read."""
+        wider = copy.copy(self)
+        wider.dtype = np.dtype(np.float64)
+        return wider
+
+
+class ArrayBlocks(FileBlocks):
     """Rows of anything with a shape, a dtype and slicing by rows, such as an HDF5 data set."""
 
     def __init__(
@@ -44,7 +78,6 @@ class ArrayBlocks(Blocks):
             block_rows = max(1, block_bytes(BLOCK_BYTES) // max(1, n_columns * dtype.itemsize))
         self._source = source
         super().__init__((n_rows, n_columns), float_type(dtype), block_rows, progress)
-        self.room_for_parts = room_for_parts(PART_BYTES)
 
     def read(self, start: int, stop: int) -> Block:
         """Return rows start … stop−1, read into memory."""
@@ -60,10 +93,6 @@ class ArrayBlocks(Blocks):
             ) from error
         return np.ascontiguousarray(rows, dtype=self.dtype)
 
-    def in_order(self) -> Iterator[tuple[int, int, Block]]:
-        """Yield all blocks; the next one is read while one is processed."""
-        return read_ahead(self)
-
     def take(self, rows: NDArray[np.intp]) -> Block:
         """Return the given rows; those within a block are read together."""
         rows = np.asarray(rows)
@@ -74,59 +103,29 @@ class ArrayBlocks(Blocks):
             out[here] = self.read(first, last + 1)[rows[here] - first]
         return out
 
-    def in_double_precision(self) -> ArrayBlocks:
-        """Return the same source, converted as it is read."""
-        wider = copy.copy(self)
-        wider.dtype = np.dtype(np.float64)
-        return wider
 
+class _Guarded:
+    """Rows of an array in a file, which is checked for changes unless `path` is None."""
 
-def read_ahead(blocks: Blocks) -> Iterator[tuple[int, int, Block]]:
-    """Yield all blocks in order; a thread reads one block ahead."""
-    ranges = list(blocks.ranges())
-    if len(ranges) == 1:
-        yield *ranges[0], blocks.read(*ranges[0])
-        return
-    with ThreadPoolExecutor(1, thread_name_prefix="provenmf-reading") as reader:
-        coming = reader.submit(blocks.read, *ranges[0])
-        for place, following in zip(ranges, [*ranges[1:], None]):
-            block = coming.result()
-            if following is not None:
-                coming = reader.submit(blocks.read, *following)
-            yield *place, block
-
-
-class _Hdf5Rows:
-    """Rows of an HDF5 data set whose file nobody else may change."""
-
-    def __init__(self, dataset: Any) -> None:
-        self._dataset, self.shape, self.dtype = dataset, dataset.shape, dataset.dtype
-        writing = dataset.file.mode != "r"  # by whoever opened it, whose writes are buffered
-        self._state = None if writing else FileState(Path(dataset.file.filename))
+    def __init__(self, array: Any, path: Path | None) -> None:
+        self._array, self.shape, self.dtype = array, array.shape, array.dtype
+        self._state = None if path is None else FileState(path)
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         if self._state is not None:
             self._state.check()
-        return np.asarray(self._dataset[rows])
+        return np.asarray(self._array[rows])
 
 
 def from_hdf5(dataset: Any, **options: Any) -> ArrayBlocks:
     """Return the blocks of an h5py data set."""
     if not dataset or not hasattr(dataset, "shape"):  # one whose file is closed is False
         raise InvalidInput(f"X is {dataset!r:.100}: give a data set of an open file: file['X']")
-    return ArrayBlocks(dataset if dataset.shape is None else _Hdf5Rows(dataset), **options)
-
-
-class _Mapped:
-    """A memory map that is not simply a whole file; it may have changes of its own."""
-
-    def __init__(self, path: Path, mapped: np.memmap[Any, Any]) -> None:
-        self.shape, self.dtype = mapped.shape, mapped.dtype
-        self._mapped, self._state = mapped, FileState(path)
-
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        self._state.check()
-        return np.asarray(self._mapped[rows])
+    if dataset.shape is None:
+        return ArrayBlocks(dataset, **options)
+    # Whoever opened the file for writing has buffered changes.
+    path = Path(dataset.file.filename) if dataset.file.mode == "r" else None
+    return ArrayBlocks(_Guarded(dataset, path), **options)
 
 
 def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
@@ -136,7 +135,7 @@ def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
         raise UnreadableFile(f"{path} is a folder: give an .npy file")
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # the header is arbitrary text, which fails in many ways
+    except Exception as error:  # parsing arbitrary text raises many kinds of errors
         if "mmap length" in str(error):
             raise UnreadableFile(
                 f"{path} is shorter than its header says: it is truncated; write it again"
@@ -157,13 +156,13 @@ def from_memmap(mapped: np.memmap[Any, Any], **options: Any) -> ArrayBlocks:
     shared = mapped.mode != "c"  # changes of a private map are in this process only
     path = Path(str(mapped.filename))
     if mapped.ndim != 2 or not (whole and shared):
-        return ArrayBlocks(_Mapped(path, mapped), **options)
+        return ArrayBlocks(_Guarded(mapped, path), **options)  # it may have changes of its own
     by_row = mapped.flags.c_contiguous
     file = ArrayFile(path, mapped.dtype, mapped.shape, mapped.offset, by_row=by_row)
     return ArrayBlocks(file, **options)
 
 
-class SparseFileBlocks(Blocks):
+class SparseFileBlocks(FileBlocks):
     """Rows of a file of sparse rows, in blocks of about equally many entries."""
 
     is_sparse = True
@@ -179,7 +178,6 @@ class SparseFileBlocks(Blocks):
         )
         longest = max((b - a for a, b in pairwise(self._bounds)), default=1)
         super().__init__(rows.shape, dtype, longest, progress)
-        self.room_for_parts = room_for_parts(PART_BYTES)
 
     @property
     def stored_entries(self) -> int:
@@ -190,10 +188,6 @@ class SparseFileBlocks(Blocks):
         """Yield the first and last-plus-one row of each block."""
         return pairwise(self._bounds)
 
-    def in_order(self) -> Iterator[tuple[int, int, Block]]:
-        """Yield all blocks; the next one is read while one is processed."""
-        return read_ahead(self)
-
     def read(self, start: int, stop: int) -> Block:
         """Return rows start … stop−1, checked."""
         return self._checked(self._rows.read(start, stop))
@@ -201,12 +195,6 @@ class SparseFileBlocks(Blocks):
     def take(self, rows: NDArray[np.intp]) -> Block:
         """Return the given rows; each is read separately."""
         return self._checked(self._rows.take(np.asarray(rows)))
-
-    def in_double_precision(self) -> SparseFileBlocks:
-        """Return the same file, converted as it is read."""
-        wider = copy.copy(self)
-        wider.dtype = np.dtype(np.float64)
-        return wider
 
     def _checked(self, block: Any) -> Block:
         return own_rows(block, str(self._rows.path)).astype(self.dtype, copy=False)

@@ -1,4 +1,4 @@
-"""The door: turn what holds a matrix into `Blocks`, validate it in one pass, fingerprint it.
+"""Convert input matrices to `Blocks`, validate them in one pass, and fingerprint them.
 
 Methods and certificates form squares and fourth powers of entries. In single precision those leave
 the range of numbers from 1e10 on, so such data are computed in double precision. In double
@@ -6,10 +6,11 @@ precision nothing is lost up to 1e60; beyond that a matrix is refused, with the 
 usable, since parameters in the units of the data (a start, a noise level) must be scaled with it.
 
 The fingerprint of a matrix is its shape and a cryptographic hash of its entries, however it is
-stored. Rows are written in one form that depends on their values alone: the number of nonzero
-entries, their columns and their bits, or, where more than half of the entries are nonzero, -1 and
-all bits. Groups of consecutive rows are hashed by BLAKE2b, keyed by the number of the group, and
-the digests of all groups are hashed again with the shape. Blocks may end anywhere: rows of a group
+stored. A row has one form that depends on its values alone: the number of nonzero entries, their
+columns and their bits, or, where more than half of the entries are nonzero, -1 and all bits. Groups
+of consecutive rows are hashed by SHA-256, the fastest cryptographic hash of Python since processors
+have instructions for it: the number of the group, the counts of its rows, their contents. The
+digests of all groups are hashed again with the shape. Blocks may end anywhere: rows of a group
 that other blocks complete are kept as they are until the parts meet.
 """
 
@@ -17,7 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from hashlib import blake2b
+from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +31,7 @@ from provenmf.data.base import Block, Blocks, MappedBlocks, Progress, tree_sum
 from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy, open_npz
 from provenmf.data.memory import MemoryBlocks, ObservedBlocks
 from provenmf.errors import InvalidInput
+from provenmf.io.arrays import numbers
 from provenmf.linalg.compiled import njit
 from provenmf.linalg.norms import entry_range
 from provenmf.linalg.storage import (
@@ -38,7 +41,6 @@ from provenmf.linalg.storage import (
     float_type,
     is_sparse,
     largest_of,
-    numbers_among_objects,
     plain,
     stored_values,
 )
@@ -82,7 +84,7 @@ def labeled(X: Any) -> Labeled:
 
 
 def is_outside_memory(X: object) -> bool:
-    """Tell whether X is read block by block: a path, memory map, HDF5, zarr or Dask array."""
+    """Return whether X is read block by block: a path, memory map, HDF5, zarr or Dask array."""
     return isinstance(X, (str, Path, np.memmap)) or _library(X) in ("h5py", "zarr", "dask")
 
 
@@ -91,7 +93,7 @@ def _library(X: object) -> str:
 
 
 def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | None = None) -> Blocks:
-    """Return a matrix as blocks of rows, without copying what need not be copied.
+    """Return a matrix as blocks of rows; avoid copies.
 
     Parameters
     ----------
@@ -104,8 +106,14 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     """
     if isinstance(X, Blocks):
         return X
-    X = labeled(X).matrix
-    options: dict[str, Any] = {"block_rows": block_rows, "progress": progress}
+    blocks = _opened(labeled(X).matrix, block_rows=block_rows, progress=progress)
+    if 0 in blocks.shape:
+        raise InvalidInput(f"X has shape {blocks.shape}; at least one row and column are needed")
+    return blocks
+
+
+def _opened(X: Any, **options: Any) -> Blocks:
+    """Return the blocks of a matrix in memory, on disk or on Dask."""
     if isinstance(X, (str, Path)):
         if Path(X).suffix.lower() == ".npz":
             return open_npz(X, **options)
@@ -122,7 +130,9 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
         rows = ArrayBlocks(X, **options)
         rows.may_differ = True  # an array of zarr is many files
         return rows
-    matrix = _matrix(X)
+    matrix = plain(X)
+    if not sp.issparse(matrix):
+        matrix = numbers(matrix, "X")
     if matrix.ndim != 2:
         raise InvalidInput(
             f"X has {matrix.ndim} axes; a matrix is needed: reshape it to (n_rows, n_columns)"
@@ -130,19 +140,6 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     if not sp.issparse(matrix):
         matrix = matrix.astype(float_type(matrix.dtype), copy=False)
     return MemoryBlocks(matrix, **options)
-
-
-def _matrix(X: Any) -> Any:
-    X = plain(X)
-    if sp.issparse(X):
-        return X
-    try:
-        values = np.asarray(X)
-    except ValueError as error:
-        raise InvalidInput(
-            f"X is not an array of numbers ({error}): make its rows equal"
-        ) from error
-    return numbers_among_objects(values) if values.dtype == object else values
 
 
 class Entries(NamedTuple):
@@ -165,7 +162,7 @@ class Entries(NamedTuple):
 
 
 def examine_entries(blocks: Blocks) -> Entries:
-    """Examine all entries in one pass; blocks that may differ later get their fingerprint."""
+    """Validate all entries in one pass; fingerprint blocks that may change later."""
     look = _examined_and_hashed if blocks.may_differ else _examined
     seen = list(blocks.each(look, range(blocks.n_rows)))
     if blocks.may_differ:
@@ -207,8 +204,21 @@ def _examined(block: Block, rows: range) -> tuple[int, int, float, int, int]:
     return invalid, int(np.count_nonzero(values < 0)), max(largest, -least), missing, row
 
 
+def are_counts(blocks: Blocks) -> bool:
+    """Tell whether all entries are whole numbers from zero on, some of them above one."""
+    broken, several = blocks.map_reduce(_tally)
+    return bool(broken == 0 and several > 0)
+
+
+def _tally(block: Block) -> NDArray[np.int64]:
+    """Count entries that cannot be counts, and those above one."""
+    values = stored_values(block)
+    broken = (values % 1 != 0) | (values < 0) | (values > 2**53)
+    return np.array([np.sum(broken), np.sum(values > 1)])
+
+
 def at_safe_scale(blocks: Blocks, largest: float | None = None) -> Blocks:
-    """Return the data in double precision if single does not reach, or refuse them.
+    """Convert to double precision if single would overflow, or raise an error.
 
     `largest` is the largest absolute value, if a pass has found it already.
     """
@@ -229,7 +239,7 @@ def _divided(unit: float, block: Block) -> Block:
 
 
 def check_unchanged(first: str, last: str, where: str = "X") -> None:
-    """Refuse an answer if the data at its end are not those at its beginning."""
+    """Raise an error if the data changed during the fit."""
     if not same_values(first, last):
         raise InvalidInput(
             f"{where} changed while it was read: it was {first} at first and is {last} now; fit "
@@ -259,58 +269,80 @@ DENSE = -1  # stands before a row all of whose entries follow
 
 
 @njit(cache=True, nogil=True)
-def write_dense_rows(bits: Bits, offsets: Bits, out: Bits) -> None:
-    """Write dense rows one after the other; `offsets` gets the end of each. Minus zero is zero."""
+def count_dense_rows(bits: Bits, counts: Bits) -> bool:
+    """Set `counts` of dense rows; return whether the rows as they are have the common form."""
+    rows, columns = bits.shape
+    as_they_are = True
+    for i in range(rows):
+        count, negative_zeros = 0, 0
+        for j in range(columns):
+            nonzero = (bits[i, j] << 1) != 0
+            count += nonzero
+            negative_zeros += (bits[i, j] != 0) and not nonzero
+        counts[i] = DENSE if 2 * count > columns else count
+        as_they_are &= counts[i] == DENSE and negative_zeros == 0
+    return as_they_are
+
+
+@njit(cache=True, nogil=True)
+def write_dense_rows(bits: Bits, counts: Bits, offsets: Bits, out: Bits) -> None:
+    """Serialize dense rows; `offsets` gets the end of each. Minus zero is written as zero."""
     rows, columns = bits.shape
     end = 0
     for i in range(rows):
-        count = 0
+        place, count = end, counts[i]
         for j in range(columns):
-            count += (bits[i, j] << 1) != 0
-        if 2 * count > columns:
-            out[end] = DENSE
-            for j in range(columns):
-                out[end + 1 + j] = bits[i, j] if (bits[i, j] << 1) != 0 else 0
-            end += 1 + columns
-        else:
-            out[end] = count
-            place = end + 1
-            for j in range(columns):
-                if (bits[i, j] << 1) != 0:
-                    out[place] = j
-                    out[place + count] = bits[i, j]
-                    place += 1
-            end += 1 + 2 * count
+            nonzero = (bits[i, j] << 1) != 0
+            if count == DENSE:
+                out[end + j] = bits[i, j] if nonzero else 0
+            elif nonzero:
+                out[place] = j
+                out[place + count] = bits[i, j]
+                place += 1
+        end += columns if count == DENSE else 2 * count
         offsets[i + 1] = end
 
 
 @njit(cache=True, nogil=True)
 def write_sparse_rows(
-    pointers: Ints, indices: Ints, bits: Bits, columns: int, offsets: Bits, out: Bits
+    pointers: Ints,
+    indices: Ints,
+    bits: Bits,
+    columns: int,
+    counts: Bits,
+    offsets: Bits,
+    out: Bits,
 ) -> None:
-    """Write CSR rows with sorted columns in the same form; stored zeros count as zeros."""
+    """Serialize CSR rows with sorted columns in the same form, skipping stored zeros."""
     end = 0
     for i in range(len(pointers) - 1):
         count = 0
         for p in range(pointers[i], pointers[i + 1]):
             count += (bits[p] << 1) != 0
         dense = 2 * count > columns
+        counts[i] = DENSE if dense else count
         if dense:
-            out[end] = DENSE
-            out[end + 1 : end + 1 + columns] = 0
-        else:
-            out[end] = count
-        place = end + 1
+            out[end : end + columns] = 0
+        place = end
         for p in range(pointers[i], pointers[i + 1]):
             if (bits[p] << 1) != 0:
                 if dense:
-                    out[end + 1 + indices[p]] = bits[p]
+                    out[end + indices[p]] = bits[p]
                 else:
                     out[place] = indices[p]
                     out[place + count] = bits[p]
                     place += 1
-        end += 1 + columns if dense else 1 + 2 * count
+        end += columns if dense else 2 * count
         offsets[i + 1] = end
+
+
+class Written(NamedTuple):
+    """Consecutive rows of a group in the common form."""
+
+    first: int
+    size: int
+    counts: bytes | memoryview
+    content: bytes | memoryview
 
 
 @dataclass(frozen=True)
@@ -319,12 +351,12 @@ class RowHashes:
 
     size : rows of a group.
     groups : digest of each complete group, by its number.
-    open : for a group that is not complete, its rows so far: (number of rows, first row, bytes).
+    open : for a group that is not complete, its rows so far.
     """
 
     size: int
     groups: dict[int, bytes]
-    open: dict[int, tuple[tuple[int, int, bytes], ...]]
+    open: dict[int, tuple[Written, ...]]
 
     def __add__(self, other: RowHashes) -> RowHashes:
         groups = self.groups | other.groups
@@ -333,7 +365,7 @@ class RowHashes:
             for number in self.open.keys() | other.open.keys()
         }
         for number, parts in list(unfinished.items()):
-            if sum(part[0] for part in parts) == self.size:
+            if sum(part.size for part in parts) == self.size:
                 groups[number] = _digest(number, parts)
                 del unfinished[number]
         return RowHashes(self.size, groups, unfinished)
@@ -344,12 +376,12 @@ class RowHashes:
         return b"".join(whole[number] for number in sorted(whole))
 
 
-def _digest(number: int, parts: tuple[tuple[int, int, bytes | memoryview], ...]) -> bytes:
-    """Hash the rows of one group, keyed by its place."""
-    made = blake2b(digest_size=DIGEST, key=number.to_bytes(8, "little"))
-    for _, _, content in sorted(parts, key=lambda part: part[1]):
+def _digest(number: int, parts: tuple[Written, ...]) -> bytes:
+    """Hash the rows of one group: its place, the counts of all rows, their contents."""
+    made, ordered = sha256(number.to_bytes(8, "little")), sorted(parts, key=itemgetter(0))
+    for content in [part.counts for part in ordered] + [part.content for part in ordered]:
         made.update(content)
-    return made.digest()
+    return made.digest()[:DIGEST]
 
 
 def row_hashes(block: Matrix, first_row: int) -> RowHashes:
@@ -359,48 +391,49 @@ def row_hashes(block: Matrix, first_row: int) -> RowHashes:
     found = RowHashes(size, {}, {})
     step = max(size, (1 << 18) // max(columns, 1))
     for start in range(0, rows, step):
-        part = block[start : start + step]
-        content, offsets = _written(part)
-        edges = [*range(size - (first_row + start) % size, len(offsets) - 1, size)]
+        counts, content, offsets = _written(block[start : start + step])
+        edges = [*range(size - (first_row + start) % size, len(counts), size)]
         groups: dict[int, bytes] = {}
-        unfinished: dict[int, tuple[tuple[int, int, bytes], ...]] = {}
-        for a, b in zip([0, *edges], [*edges, len(offsets) - 1], strict=True):
+        unfinished: dict[int, tuple[Written, ...]] = {}
+        for a, b in zip([0, *edges], [*edges, len(counts)], strict=True):
             number, row = divmod(first_row + start + a, size)
-            piece = content[offsets[a] : offsets[b]]
+            count, piece = counts[a:b], content[offsets[a] : offsets[b]]
             if b - a == size:
-                groups[number] = _digest(number, ((size, row, piece.data),))
+                groups[number] = _digest(number, (Written(row, size, count.data, piece.data),))
             elif b > a:
-                unfinished[number] = ((b - a, row, piece.tobytes()),)
+                unfinished[number] = (Written(row, b - a, count.tobytes(), piece.tobytes()),)
         found = found + RowHashes(size, groups, unfinished)
     return found
 
 
-def _written(block: Matrix) -> tuple[Bits, Bits]:
-    """Return the rows of a block in one form, and where each of them ends."""
+def _written(block: Matrix) -> tuple[Bits, Bits, Bits]:
+    """Return the counts of rows, the rows in one form, and where each of them ends."""
     rows, columns = block.shape
-    offsets = np.zeros(rows + 1, dtype=np.int64)
+    counts, offsets = np.zeros(rows, dtype=np.int64), np.zeros(rows + 1, dtype=np.int64)
     if is_sparse(block):
         if not block.has_canonical_format:  # entries given twice are one entry
             block = block.copy()
             block.sum_duplicates()
         bits = block.data.astype(np.float64, copy=False).view(np.int64)
-        # a row of s entries takes 1 + 2 s numbers; where 2 s > columns, 1 + columns is less
-        out = np.empty(rows + 2 * block.nnz, dtype=np.int64)
-        write_sparse_rows(block.indptr, block.indices, bits, columns, offsets, out)
-    else:
-        bits = np.ascontiguousarray(block, dtype=np.float64).view(np.int64)
-        out = np.empty(rows * (1 + columns), dtype=np.int64)
-        write_dense_rows(bits, offsets, out)
-    return out, offsets
+        # a row of s entries takes 2 s numbers; where 2 s > columns, `columns` are less
+        out = np.empty(2 * block.nnz, dtype=np.int64)
+        write_sparse_rows(block.indptr, block.indices, bits, columns, counts, offsets, out)
+        return counts, out, offsets
+    bits = np.ascontiguousarray(block, dtype=np.float64).view(np.int64)
+    if count_dense_rows(bits, counts):
+        return counts, bits.ravel(), np.arange(rows + 1) * columns
+    out = np.empty(rows * columns, dtype=np.int64)
+    write_dense_rows(bits, counts, offsets, out)
+    return counts, out, offsets
 
 
 def fingerprint(shape: tuple[int, int], dtype: Any, *hashes: RowHashes) -> str:
     """Return shape, precision and digest in one line, e.g. "40x3 float64 9f2c…"."""
     name = f"{shape[0]}x{shape[1]}"
-    made = blake2b(name.encode(), digest_size=DIGEST)
+    made = sha256(name.encode())
     for rows in hashes:
         made.update(rows.digests())
-    return f"{name} {np.dtype(dtype).name} {made.hexdigest()}"
+    return f"{name} {np.dtype(dtype).name} {made.hexdigest()[: 2 * DIGEST]}"
 
 
 def same_values(one: str, other: str) -> bool:

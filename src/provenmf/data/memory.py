@@ -67,7 +67,7 @@ class MemoryBlocks(Blocks):
 
 
 class ObservedBlocks(MemoryBlocks):
-    """Observed entries of a matrix; methods that know no missing entries must not get these."""
+    """Observed entries of a matrix, for methods that support missing entries."""
 
     def __init__(self, entries: sp.csr_array, *, progress: Progress | None = None) -> None:
         super().__init__(entries, progress=progress)

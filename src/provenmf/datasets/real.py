@@ -85,7 +85,7 @@ REMOTE = {
 
 
 def data_folder(data: str | Path | None = None) -> Path | None:
-    """Return the folder given, or that of the environment variable, or None."""
+    """Return the given data folder, that of the environment variable, or None."""
     chosen = data or os.environ.get(VARIABLE)
     if not chosen:
         return None

@@ -1,4 +1,4 @@
-"""The record every generator returns: data together with the truth behind them."""
+"""The record that every generator returns: data with their true factors."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ class Sample:
 
     @property
     def n_components(self) -> int:
-        """How many components the truth has."""
+        """Number of true components."""
         return int(self.components.shape[0])

@@ -45,7 +45,7 @@ def numbers(array: object, where: str) -> NDArray[Any]:
     if values.dtype == object:
         values = numbers_among_objects(values)
     if values.dtype.kind not in NUMBERS:
-        raise InvalidInput(f"{where} has {values.dtype} entries: numbers are needed")
+        raise InvalidInput(f"{where} holds {values.dtype} entries: real numbers are needed")
     return values
 
 
@@ -163,7 +163,7 @@ def read_sparse_npz(path: Path, arrays: dict[str, NDArray[Any]]) -> sp.csr_array
 
 
 class FileState:
-    """Size, time and identity of a file when it was opened: what changes later is noticed."""
+    """Size, time and identity of a file when it was opened, to detect later changes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -180,7 +180,7 @@ class FileState:
         return found.st_size, found.st_mtime_ns, found.st_dev, found.st_ino
 
     def check(self) -> None:
-        """Refuse to go on with a file that is not the one that was opened."""
+        """Raise an error if the file changed since it was opened."""
         if self._now() != self._found:
             raise UnreadableFile(
                 f"{self.path} changed while it was read: start again while nothing writes to it"

@@ -47,7 +47,7 @@ WORDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "cells", "V": "a
 
 @dataclass(frozen=True)
 class NotNumbers:
-    """Something else that a file holds, in words."""
+    """Description of a variable that is not numeric."""
 
     what: str
 
@@ -95,7 +95,7 @@ def read_in_child(reader: str, path: Path, *arguments: str | None) -> dict[str, 
 
 
 def _environment() -> dict[str, str]:
-    """Let the child find the same packages; one thread is enough for reading."""
+    """Return the child's environment: the same packages, one thread."""
     path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -121,7 +121,7 @@ def main() -> None:
 
 
 def run(task: dict[str, Any]) -> None:
-    """Read a file as a task says, and write what came of it into the task's folder."""
+    """Read a file as the task says and write the result into the task's folder."""
     module, _, name = task["reader"].partition(":")
     reader = getattr(importlib.import_module(f"provenmf.io.{module}"), name)
     if task["bytes"]:
@@ -137,14 +137,14 @@ def run(task: dict[str, Any]) -> None:
     except InvalidInput as error:
         kind = "TooLarge" if isinstance(error, TooLarge) else "UnreadableFile"
         outcome = {"error": kind, "message": str(error)}
-    except Exception as error:  # the libraries meet arbitrary bytes and fail in many ways
+    except Exception as error:  # arbitrary bytes raise many kinds of errors in the libraries
         message = f"{path} is damaged ({type(error).__name__}: {error}): save it again"
         outcome = {"error": "UnreadableFile", "message": " ".join(message.split())}
     Path(folder, "outcome.json").write_text(json.dumps(outcome))
 
 
 def limit_memory(size: int) -> None:
-    """Let the system refuse what goes beyond, and write no core file; not on every system."""
+    """Set memory and time limits of the process, and write no core file; not on every system."""
     try:
         import resource
     except ImportError:
@@ -180,7 +180,7 @@ def _sent(value: Any, folder: Path, name: str) -> Any:
 
 
 def read_mat(path: Path) -> Found:
-    """Return all variables of a MATLAB file; what is not numbers arrives as NotNumbers."""
+    """Return all variables of a MATLAB file, NotNumbers for text, structs and cells."""
     import scipy.io
 
     try:

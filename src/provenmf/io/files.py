@@ -1,4 +1,4 @@
-"""The door for every file that is read or written.
+"""Open, check and write files within limits.
 
 A file must be a regular one, hold what its name says, and not unfold to far more than its size: a
 few kilobytes can declare or unpack to more than any machine has, while real data shrink by a factor
@@ -56,7 +56,7 @@ _lifted: ContextVar[bool] = ContextVar("provenmf_unlimited", default=False)
 
 @contextmanager
 def unlimited() -> Iterator[None]:
-    """Read files that you trust whatever they unfold to.
+    """Lift the limits on file contents inside the context.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def unlimited() -> Iterator[None]:
 
 
 def allowed_bytes(path: Path) -> int | None:
-    """Return how many bytes the file may unfold to, None inside `unlimited`."""
+    """Return the limit on the unpacked size of a file, None inside `unlimited`."""
     return None if _lifted.get() else max(FREE_BYTES, LARGEST_RATIO * path.stat().st_size)
 
 
@@ -125,7 +125,7 @@ def existing(path: str | Path) -> Path:
 
 @contextmanager
 def parsing(path: Path, what: str, remedy: str = "save it again") -> Iterator[None]:
-    """Turn whatever a parser raises on foreign bytes into one error that names the file."""
+    """Turn any error of a parser into UnreadableFile, which names the file."""
     try:
         yield
     except ProvenmfError:
@@ -140,7 +140,7 @@ def parsing(path: Path, what: str, remedy: str = "save it again") -> Iterator[No
 
 
 def without_compression(path: Path) -> str:
-    """Return the ending that says what is inside: `.jsonl` for `texts.jsonl.xz`."""
+    """Return the suffix without compression: `.jsonl` for `texts.jsonl.xz`."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
@@ -280,7 +280,7 @@ def check_target(path: Path, *inputs: Path | None) -> None:
     try:
         nowhere = not path.resolve().parent.is_dir() and path.is_symlink()
         path.exists()
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name that is none
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links or an invalid name
         raise InvalidInput(f"cannot write {str(path)!r:.200} ({error!s:.100}): name a file") from (
             error
         )
@@ -350,7 +350,7 @@ def _open_neighbour(target: Path) -> tuple[int, str]:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove what a process that was killed while it wrote the same file has left behind."""
+    """Remove temporary files left by killed processes."""
     start = f".{target.name[:100]}."
     for file in target.parent.iterdir():
         number = file.name.removeprefix(start).partition(".")[0]
@@ -360,7 +360,7 @@ def _remove_leftovers(target: Path) -> None:
 
 
 def _is_running(process: int) -> bool:
-    if os.name != "posix":  # elsewhere a signal of number 0 would end the process
+    if os.name != "posix":  # on other systems signal 0 would end the process
         return True
     try:
         os.kill(process, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,7 @@ from provenmf.io.files import (
     read_lines,
     without_compression,
 )
-from provenmf.io.matrices import read_matrix, read_table
-from provenmf.linalg.storage import as_dense
+from provenmf.io.matrices import read_matrix
 
 NETWORKX = (".graphml", ".gml", ".net")
 
@@ -197,44 +196,3 @@ def _in_order(names: list[str]) -> list[str]:
     if all(name.isdecimal() and len(name) < 20 for name in names):
         return sorted(names, key=lambda name: (int(name), name))
     return names
-
-
-# Known memberships of a graph's nodes, put in the order of the nodes.
-
-
-def read_memberships(
-    path: str | Path, nodes: Iterable[str], *, key: str | None = None
-) -> NDArray[np.float64]:
-    """Return memberships (nodes, communities) from a matrix file, one row for each of the `nodes`.
-
-    Rows with names (a first column of a csv file, cells of h5ad) are matched by name; the names may
-    be numbers. Without them the nodes must be numbers that count the rows, from 0 or from 1;
-    anything else is refused, for rows in another order would be compared with the wrong nodes.
-    """
-    table = read_table(path, key)
-    matrix = as_dense(table.matrix).astype(np.float64)
-    names = [str(name) for name in nodes]
-    known = None if table.row_names is None else [str(name) for name in table.row_names]
-    first = [f"{number:g}" for number in matrix[:, 0]]  # names may be numbers
-    if (
-        known is None
-        and matrix.shape[1] > 1
-        and len({*first, *names}) == len(first) == len({*first})
-    ):
-        known, matrix = first, matrix[:, 1:]
-    if known is None and all(name.isdecimal() for name in names):
-        smallest, largest = min(map(int, names)), max(map(int, names))
-        start = largest + 1 - len(matrix)  # nodes count the rows from 0 or from 1
-        if start in (0, 1) and smallest >= start:
-            known = [str(row + start) for row in range(len(matrix))]
-    if known is None:
-        raise InvalidInput(
-            f"{path} has {len(matrix)} rows without names, and the nodes are not the numbers of "
-            "its rows: name the rows, as in the first column of a csv file"
-        )
-    place = {name: row for row, name in enumerate(known)}
-    missing = [name for name in names if name not in place]
-    if len(place) < len(known) or missing:
-        what = f"no row for node {missing[0]!r}" if missing else "two rows of one name"
-        raise InvalidInput(f"{path} has {what}: give one row of memberships for each node")
-    return matrix[[place[name] for name in names]]

@@ -1,4 +1,4 @@
-"""Read a matrix from the files that people have: npy, npz, csv, tsv, mtx, mat, parquet, h5ad."""
+"""Read a matrix from npy, npz, csv, tsv, mtx, mat, parquet or h5ad files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Table:
 
     @property
     def names(self) -> dict[str, NDArray[np.str_]]:
-        """The names that there are, by the fields of a Factorization that keep them."""
+        """Known names, by the field of a Factorization that stores them."""
         named = {"row_names": self.row_names, "column_names": self.column_names}
         return {what: np.array(list(names), np.str_) for what, names in named.items() if names}
 
@@ -289,7 +289,7 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
 
 
 def _is_value(cell: str) -> bool:
-    """Tell whether a cell is a number or says that there is none."""
+    """Return whether a cell is a number or a missing value."""
     return cell.strip().lower() in MISSING_VALUES or _is_numeral(cell)
 
 

@@ -44,23 +44,18 @@ def read_raster(path: Path) -> Raster:
     if path.suffix.lower() != ".hdr":
         return _read_tiff_in_child(path)
     envi = optional("spectral.io.envi", "reading an ENVI cube", "files")
-    logging.getLogger("spectral").setLevel(logging.ERROR)  # it prints what we say in notes
+    logging.getLogger("spectral").setLevel(logging.ERROR)  # it prints what the notes say
     with parsing(path, "ENVI header"):
         header = envi.read_envi_header(str(path))
         told = header.get("map info", ())
         map_info = (told if isinstance(told, str) else ", ".join(map(str, told))).strip()
         kind = str(header.get("file type", "ENVI Standard")).strip()
-        if "tif" in kind.lower():
-            raster = _read_tiff_in_child(_image_of(path, (*TIFF_ENDINGS, "")))
-            values = raster.values
-            centers: Sequence[float] | None = _numbers(header.get("wavelength"))
-            map_info = map_info or raster.map_info
-        elif "envi" in kind.lower():
-            values, centers = _read_plain_envi(envi, path)
-        else:
+        if "envi" not in kind.lower():
             raise UnreadableFile(
-                f"{path} describes a file of type {kind!r:.40}: convert it to ENVI Standard or TIFF"
+                f"{path} describes a file of type {kind!r:.40}: give that file, if it is a TIFF "
+                "image, or convert it to ENVI Standard"
             )
+        values, centers = _read_plain_envi(envi, path)
         if centers is not None and len(centers) != values.shape[2]:
             raise UnreadableFile(f"{path} has {len(centers)} wavelengths for its bands")
         values = _without(values, _numbers(header.get("data ignore value")))
@@ -90,16 +85,6 @@ def _read_plain_envi(envi: Any, path: Path) -> tuple[NDArray[Any], Sequence[floa
     return np.asarray(image.load()), image.bands.centers
 
 
-def _image_of(header: Path, endings: Sequence[str]) -> Path:
-    """Return the file beside a header that holds its image."""
-    named = [header.with_suffix(ending) for ending in endings]
-    found = [file for file in (*named, *[p.with_suffix(p.suffix.upper()) for p in named])]
-    for file in found:
-        if file.is_file():
-            return existing(file)
-    raise UnreadableFile(f"{header} belongs to {named[0].name}, which is not beside it: add it")
-
-
 def _numbers(told: Any) -> list[float] | None:
     if told is None:
         return None
@@ -107,7 +92,7 @@ def _numbers(told: Any) -> list[float] | None:
 
 
 def _without(values: NDArray[Any], missing: list[float] | None) -> NDArray[Any]:
-    """Put NaN in the place of the value that stands for none."""
+    """Replace the no-data value by NaN."""
     if not missing or not (values == missing[0]).any():
         return values
     return np.where(values == missing[0], np.nan, values)
@@ -196,7 +181,7 @@ def write_maps(
 
 
 def geographic_tags(map_info: str) -> list[tuple[int, str, int, Sequence[float], bool]]:
-    """Return place, size and system of the pixels as tags of a TIFF file, where they are known.
+    """Return origin, pixel size and coordinate system as TIFF tags, if known.
 
     UTM and longitude/latitude on WGS-84 are.
     """

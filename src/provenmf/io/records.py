@@ -252,7 +252,7 @@ def _check_format(record: object, path: Path) -> None:
 
 
 def _check_factors(fit: Factorization) -> None:
-    """Refuse factors that no fit can have: everything that follows would fail on them."""
+    """Raise an error for factors that are empty or not finite."""
     for name in ("weights", "components"):
         factor = getattr(fit, name)
         if 0 in factor.shape or not np.isfinite(factor).all():
@@ -294,7 +294,7 @@ def _record(kind: type[Any], plain: object, place: str) -> Any:
 
 
 def _state_type(name: object) -> type[MethodState]:
-    """Return the class of what a method kept: one that is known, nothing else."""
+    """Return the class of a method's saved state by its name."""
     known = {kind.__name__: kind for kind in MethodState.__subclasses__()}
     if not isinstance(name, str) or name not in known:
         raise ValueError(f"state is of the unknown type {name!r}")

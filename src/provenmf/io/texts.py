@@ -23,6 +23,8 @@ LARGEST_CELL = 2**31 - 1
 JSON_LINES = (".jsonl", ".ndjson")
 RECORDS = (*JSON_LINES, ".json", ".csv", ".tsv", ".parquet")
 FOLDER = "folder"
+# A file with one of these endings holds counts, not texts.
+COUNT_ENDINGS = (".npz", ".npy", ".mtx", ".mat", ".h5ad", ".mtx.gz")
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,22 @@ def read_texts(
     if not any(text.strip() for _, text in pairs):
         raise no_text(path)
     return Corpus([text for _, text in pairs], [name for name, _ in pairs], tuple(notes))
+
+
+def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
+    """Return whether the path names a matrix of counts rather than texts."""
+    return vocabulary is not None or path.name.lower().endswith(COUNT_ENDINGS)
+
+
+def has_text_column(path: Path) -> bool:
+    """Return whether a table has the column that texts are read from by default."""
+    if not path.is_file() or without_compression(path) not in (".csv", ".tsv", ".parquet"):
+        return False
+    try:
+        _, first = next(_stream_records(path, "utf-8"), ("", {}))
+    except (InvalidInput, UnreadableFile):
+        return False
+    return TextFile.field in first
 
 
 def no_text(path: str | Path) -> InvalidInput:
@@ -295,7 +313,7 @@ def as_counts(
     where: str = "counts",
     source: str = "vocabulary",
 ) -> Counts:
-    """Check word counts (documents, words) and put them with their vocabulary."""
+    """Validate word counts (documents, words) and join them with their vocabulary."""
     counts = sparse_numbers(matrix, where)
     if counts.nnz and counts.data.min() < 0:
         raise InvalidInput(f"{where} has negative entries: word counts are needed")
@@ -309,10 +327,9 @@ def named_counts(
     where: str = "counts",
     source: str = "vocabulary",
 ) -> Counts:
-    """Put checked counts, in memory or not, with their vocabulary."""
+    """Join validated counts with their vocabulary."""
     notes: tuple[str, ...] = ()
-    if isinstance(vocabulary, Mapping):  # columns by word, as scikit-learn's vectorizers have them
-        vocabulary = sorted(vocabulary, key=vocabulary.__getitem__)
+    vocabulary = by_column(vocabulary)
     sequence = isinstance(vocabulary, Collection) and getattr(vocabulary, "ndim", 1) == 1
     if isinstance(vocabulary, str) or not (sequence or vocabulary is None):
         raise InvalidInput(
@@ -327,3 +344,12 @@ def named_counts(
             "give the vocabulary that belongs to the counts"
         )
     return Counts(counts, np.array(vocabulary, dtype=np.str_), notes=notes)
+
+
+def by_column(vocabulary: Any) -> Any:
+    """Return the words of a dict, as scikit-learn's `vocabulary_`, by their columns."""
+    if not isinstance(vocabulary, Mapping):
+        return vocabulary
+    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        raise InvalidInput("vocabulary is a dict whose values are not the columns 0, 1, …")
+    return sorted(map(str, vocabulary), key=vocabulary.__getitem__)

@@ -1,4 +1,4 @@
-"""numba's njit with a cache on disk that cannot stand in the way.
+"""numba's njit with a cache on disk that may fail harmlessly.
 
 A process that is killed while it writes the cache, or a full disk, leaves half a file, on which
 numba would fail in every later fit. Here a cache that cannot be read is dropped and made again, and
@@ -54,7 +54,7 @@ def _dropping(cache: Any, load: Callable[..., Any]) -> Callable[..., Any]:
         found = None
         try:
             found = load(*arguments)
-        except Exception:  # half a pickle fails in many ways
+        except Exception:  # a truncated pickle raises many kinds of errors
             with contextlib.suppress(OSError):
                 cache.flush()
         if found is None:

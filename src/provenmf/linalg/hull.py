@@ -1,4 +1,4 @@
-"""How far points are from convex hulls, with proof: a lower and an upper bound of each distance.
+"""Distances of points to convex hulls, each with a proved lower and upper bound.
 
 Fully corrective Frank-Wolfe: the nearest point p of the corners known so far gives an upper bound
 ||x - p||; the hull's farthest point in direction w = (x - p) / ||x - p|| gives the lower bound

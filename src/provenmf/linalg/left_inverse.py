@@ -18,7 +18,7 @@ from scipy.linalg import qr
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import largest_column_sum, largest_row_sum
 
-# Left inverses with the least sums of absolute values, by a simplex method of their own.
+# Left inverses with the least sums of absolute values, by a specialized simplex method.
 #
 # For a matrix C (k, d) with independent rows and every i, the linear program
 #
@@ -150,7 +150,7 @@ def _pivot_in_place(
     columns: NDArray[np.float64],
     price: NDArray[np.float64],
 ) -> NDArray[np.intp]:
-    """Let one column enter each basis; returns the positions that left."""
+    """Let one column enter each basis; return the positions that left."""
     programs, direction = np.arange(price.size), np.sign(price)
     change = np.matmul(inverses, columns[:, :, None])[:, :, 0]  # C_S⁻¹ c: b falls by t·change
     falling = signs * change * direction[:, None]  # the rate at which |b| falls

@@ -274,7 +274,7 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 inner = inner_njit(error_model="numpy")
 # For what is called in one place: it compiles faster there than by itself.
 inlined = inner_njit(error_model="numpy", inline="always")
-# Not plain numbers, for which numba compiles functions of their own.
+# Not literals, for which numba compiles separate functions.
 NONE: Any = np.int64(0)
 NOBODY: Any = np.int64(-1)
 # Sums may be reordered, so that dot products use vector instructions.

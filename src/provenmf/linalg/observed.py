@@ -16,13 +16,11 @@ from provenmf.budget import available_threads, for_row_slices
 from provenmf.linalg.compiled import njit
 from provenmf.linalg.nnls import Penalty, solve_rows_in_place
 
-# Rows of a factor from the observed entries alone: every row has normal equations of its own.
+# Rows of a factor from the observed entries alone: every row has its own normal equations.
 #
-# Entries of a row are those between its two ``pointers``: their columns ``indices`` and their
-# values.
-# ``features`` (d, k) are the components, transposed. The first ``known`` coordinates of a row stay
-# as
-# they are, ``l1`` and ``l2`` are penalties beside half the sum of squares.
+# The entries of a row lie between its two ``pointers`` in ``indices`` (columns) and ``values``.
+# ``features`` (d, k) are the components, transposed. The first ``known`` coordinates of a row are
+# fixed; ``l1`` and ``l2`` are penalties added to half the sum of squares.
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 # Up to this size a full decomposition takes well under a second and cannot miss an eigenvalue.
 DENSE_SIZE = 1000
-# Up to so many columns the Gram matrix of the columns is formed: at most 200 MB.
+# Most columns for which their Gram matrix is formed: 200 MB.
 GRAM_COLUMNS = 5000
 
 

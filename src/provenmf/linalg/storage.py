@@ -1,4 +1,4 @@
-"""Dense and sparse blocks alike, and the door through which matrices come in.
+"""Uniform access to dense and sparse blocks, and conversion of input matrices.
 
 What a user gives is never changed: scipy sorts indices and merges repeated entries in place when it
 needs them so, in arrays that a shallow copy shares with the user's matrix. `own_rows` makes a copy
@@ -35,6 +35,11 @@ def is_sparse(block: object) -> TypeGuard[sp.csr_array]:
     return bool(sp.issparse(block))
 
 
+def without_negative(block: Matrix) -> Any:
+    """Return a block with negative entries set to zero."""
+    return block.maximum(0) if is_sparse(block) else np.maximum(block, 0)
+
+
 def as_dense(block: Matrix) -> NDArray[Any]:
     """Return a dense or sparse block as an array; a dense one is not copied."""
     return block.toarray() if is_sparse(block) else np.asarray(block)
@@ -65,7 +70,7 @@ def wide_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def plain(array: Any, where: str = "X") -> Any:
-    """Return the input without what numpy would drop or misread.
+    """Convert or refuse inputs that numpy would misread.
 
     numpy ignores the mask of a masked array, takes a set, a dictionary or a generator for one
     entry and dates for numbers; arrays of records have no columns. A frame of sparse columns is a
@@ -164,7 +169,7 @@ def _checked(matrix: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _check_pointers(indices: NDArray[Any], pointers: NDArray[Any]) -> None:
-    """Check what scipy leaves out where the last pointer says that there are no entries."""
+    """Check index pointers that scipy skips if the last one is zero."""
     if indices.dtype.kind not in "iu" or pointers.dtype.kind not in "iu":
         raise ValueError("indices and index pointers must be integers")
     if (pointers[1:] < pointers[:-1]).any():
@@ -178,9 +183,9 @@ def largest_of(block: object) -> float:
 
 
 def check_scale(largest: float, where: str = "X") -> None:
-    """Refuse data whose squares of squares leave double precision, by their largest entry."""
+    """Raise an error if fourth powers of the entries overflow double precision."""
     if largest > 0 and math.isfinite(largest) and not 1e-60 <= largest <= 1e60:
-        exponent = min(-math.floor(math.log10(largest)), 300)  # 1e311 is no number
+        exponent = min(-math.floor(math.log10(largest)), 300)  # 1e311 overflows
         raise InvalidInput(
             f"{where} has entries of the size {largest:.1e}, outside 1e-60 to 1e60: "
             f"multiply it by 1e{exponent}"

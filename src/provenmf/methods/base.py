@@ -40,8 +40,8 @@ from provenmf.methods.traits import (
 from provenmf.results import Certificate, Factorization, Solution, StopReason
 
 WITHOUT_NEGATIVE = (
-    "set them to zero, or use a method that allows them, such as SPA, MERIT or AND "
-    "({:method='spa'})"
+    "set them to zero (HALS and ANLS do with clip_negative=True), or use a method that allows "
+    "them, such as SPA, MERIT or AND ({:method='spa'})"
 )
 
 
@@ -60,10 +60,6 @@ class ChecksData:
             given = labeled(X)
             outside = is_outside_memory(given.matrix)
             blocks = as_blocks(given.matrix if outside else self._in_memory(given.matrix))
-        if blocks.n_rows == 0 or blocks.n_columns == 0:
-            raise InvalidInput(
-                f"X has shape {blocks.shape}; at least one row and column are needed"
-            )
         self._check_columns(X, given, blocks, reset=reset)
         return self._usable(blocks)
 
@@ -82,11 +78,11 @@ class ChecksData:
             )
         except InvalidInput:
             raise
-        except ValueError as error:  # scikit-learn's words for data without use
+        except ValueError as error:  # scikit-learn's message for unusable data
             raise InvalidInput(str(error)) from error
 
     def _check_columns(self, X: Any, given: Labeled, blocks: Blocks, *, reset: bool) -> None:
-        """Note the number and the names of the columns, or compare them with those of the fit."""
+        """Store the number and the names of the columns, or compare them with those of the fit."""
         if reset:
             self._row_names = given.row_names
         if given.column_names is not None:
@@ -113,7 +109,7 @@ class ChecksData:
                 f"X contains NaN in {found.missing} entries{found.where}, and {name} needs all "
                 "entries: fill them, or use HALS or ANLS, which leave missing entries out"
             )
-        if found.negative and not self.traits.negative_data:  # scikit-learn's tests know the words
+        if found.negative and not self.traits.negative_data:  # scikit-learn's checks expect this
             raise InvalidInput(
                 f"Negative values in data passed to {name} ({found.negative} entries)",
                 argument="method",
@@ -171,7 +167,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     }
 
     def __init_subclass__(cls) -> None:
-        """Let the help of every estimator describe what all of them share."""
+        """Insert the shared parameters into the docstring of every estimator."""
         super().__init_subclass__()
         cls.__doc__ = completed(cls.__doc__ or "")
 
@@ -498,7 +494,7 @@ def _as_text(names: Any) -> NDArray[np.str_] | None:
 
 
 def _stay_on_workers(blocks: Blocks, k: int) -> bool:
-    """Return whether weights are too large to be transferred unasked."""
+    """Return whether weights are too large to be transferred automatically."""
     return blocks.on_workers and blocks.n_rows * k * blocks.dtype.itemsize > LEFT_ON_WORKERS
 
 

@@ -88,7 +88,7 @@ def certify(
 
 
 def _check_factors(factorization: Factorization, shape: tuple[int, int]) -> None:
-    """Refuse what is no factorization of data of this shape."""
+    """Raise an error if the factors do not fit data of this shape."""
     for name in ("weights", "components"):
         factor = getattr(factorization, name)
         if factor.ndim != 2 or factor.dtype.kind != "f" or not np.isfinite(factor).all():

@@ -1,4 +1,4 @@
-"""Checkpoints: a fit that was killed goes on where it was, and ends with the same answer.
+"""Checkpoints: a fit that was killed resumes and ends with the same answer.
 
 A folder holds what the fit is recognized by (`fit.json`: data, parameters, version, seed) and one
 file for each `Run` in the order in which they begin, so that the starts inside a fit are kept as
@@ -29,15 +29,15 @@ from provenmf.io.records import load_snapshot, save_snapshot
 from provenmf.methods.run import present_keeper
 
 IDENTITY = "fit.json"
-# Writing takes at most one part in so many of the time, unless every iteration is to be kept.
+# Writing takes at most 1 / SHARE of the time, unless every iteration is to be kept.
 SHARE = 10
-# Seconds between two writings that will never come.
+# An interval that never ends.
 LONGEST = 1e12
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where and how often a fit writes down its state.
+    """Folder and interval of the checkpoints of a fit.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Checkpoint:
     seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no folder or no time."""
+        """Validate folder and interval."""
         if not isinstance(self.folder, str | Path) or not str(self.folder):
             raise InvalidInput(
                 "is not a folder", argument="checkpoint", value=self.folder, remedy="give a path"

@@ -46,7 +46,6 @@ from provenmf.metrics.matching import match_components
 from provenmf.results import Factorization
 from provenmf.results.answers import numbered
 from provenmf.results.estimates import CONFIDENCE, ErrorBars
-from provenmf.results.factorization import with_estimates
 
 if TYPE_CHECKING:
     from provenmf.methods import RandomState
@@ -74,7 +73,7 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Of resampled components around their mean.
+    """Standard errors of resampled components around their mean.
 
     errors : (k, d), standard deviations. shift : (k, d), their mean minus the answer.
     counts : (k,), resamples in which each was matched. returned : (k,), share of all resamples in
@@ -110,7 +109,7 @@ def resampled(
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Spread:
-    """Find the components again in `n_resamples` draws of the rows, several at a time.
+    """Refit the components in `n_resamples` draws of the rows, in parallel.
 
     `draw` takes a generator and the number of rows; `refit` gets what it returns.
     A resample in which they cannot be found counts as one that shows none of them. The answer is
@@ -122,7 +121,7 @@ def resampled(
     at_once = available_threads()
     run = Run(-(-n_resamples // at_once), callback=callback, verbose=verbose, name="resample")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of the answer itself have been shown
+        warnings.simplefilter("ignore")  # warnings of the answer itself have been shown
         for chunk in run:
             chosen = draws[chunk * at_once : (chunk + 1) * at_once]
             for found in _found_again(refit, n_rows, chosen, draw):
@@ -255,11 +254,11 @@ def with_error_bars(
 
     The components are found again in `n_resamples` random halves of the rows, each time by the
     method and the parameters of the result; a method that has a start begins with the components
-    found. They are matched with those of the result and brought to their scale. A component that
+    found. They are matched with those of the result and scaled like them. A component that
     fewer than four of five halves show again is called unstable in the notes. Ten more fits, to the
     result's own product with noise like that of the data, show its bias, which counts as an error
-    too. Of data with more than 20 million entries they take as many rows as have so many: the bias
-    hardly depends on the number of rows. Where these are too few, a note says that it is left out.
+    too. Of data with more than 20 million entries they use a sample of the rows of that size: the
+    bias hardly depends on the number of rows. If these are too few, a note says so.
 
     What the intervals assume is tested: whether neighboring rows have similar residuals, and
     whether each component helps to predict unseen rows (see `confirm`). The notes and `assumes`
@@ -284,7 +283,7 @@ def with_error_bars(
     Returns
     -------
     Factorization
-        With `error_bars`, a summary among its certificate's estimates, and notes.
+        With `error_bars`, and notes that summarize them.
 
     Notes
     -----
@@ -352,11 +351,10 @@ def with_error_bars(
         doubts = (*_dependent_rows(part, factorization, rows, rng), *doubts)
     assumes = "; but ".join([ASSUMES, *doubts])
     bars = error_bars(found, spread, assumes, positive=bool(found.min() >= 0))
-    result = with_estimates(factorization, bars, found)
     notes = bars.notes(numbered("Component", len(found)))
     if rows is None:
         notes = (*notes, NO_BIAS)
-    return replace(result, error_bars=bars, notes=(*factorization.notes, *notes))
+    return replace(factorization, error_bars=bars, notes=(*factorization.notes, *notes))
 
 
 def _unconfirmed(
@@ -366,7 +364,7 @@ def _unconfirmed(
     units: NDArray[np.intp],
     seed: int,
 ) -> tuple[str, ...]:
-    """Name the components that unseen rows do not confirm: intervals take each for a real one."""
+    """Name the components that unseen rows do not confirm, whose intervals mislead."""
     if isinstance(blocks, ObservedBlocks):
         return ()
     rows = np.arange(blocks.n_rows)
@@ -410,7 +408,7 @@ def _dependent_rows(
 def rows_for_bias(
     shape: tuple[int, int], k: int, rng: np.random.Generator
 ) -> NDArray[np.intp] | None:
-    """Return all rows, or as many as can be drawn anew; None where they are too few."""
+    """Return all rows, or as many as can be resampled; None if they are too few."""
     n, d = shape
     if n * d <= SETTINGS.most_entries:
         return np.arange(n)

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, was_interrupted
 from provenmf.results import StopReason, Trace
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Run:
 
 
 def _show_log() -> None:
-    """Show messages of the level INFO, which Python drops by default."""
+    """Show log messages of level INFO, which Python drops by default."""
     if not logger.hasHandlers():
         logger.addHandler(logging.StreamHandler())
     if not logger.isEnabledFor(logging.INFO) and logger.level == logging.NOTSET:
@@ -170,18 +170,20 @@ class Interruption:
         self.may_wait = True
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Note the first Ctrl-C; raise the second, or the first where nothing would be lost."""
+        """Record the first Ctrl-C; raise the second, or the first if there is no result yet."""
         if self.requested or not self.may_wait:
             raise KeyboardInterrupt
         self.requested = True
 
     @contextmanager
     def dispensable(self) -> Iterator[None]:
-        """Let Ctrl-C skip a part of the fit without which the answer is complete."""
+        """Let Ctrl-C skip an optional part of the fit."""
         self.may_wait = False
         try:
             yield
-        except KeyboardInterrupt:
+        except BaseException as error:
+            if not was_interrupted(error):
+                raise
             self.requested = True
         finally:
             self.may_wait = True
@@ -191,7 +193,7 @@ _present: ContextVar[Interruption | None] = ContextVar("interruption", default=N
 
 
 def interrupted() -> bool:
-    """Tell whether the fit under way should end with the best result so far."""
+    """Return whether the current fit should stop with its best result so far."""
     present = _present.get()
     return present is not None and present.requested
 

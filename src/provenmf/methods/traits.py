@@ -30,7 +30,7 @@ from provenmf.errors import InvalidInput, Naming, as_in_python, printable, short
 class Traits:
     """Describe a method, as its estimator states it in `traits`.
 
-    Applications, the advisor and the command line choose methods by these; nobody keeps lists of
+    Applications, the advisor and the command line choose methods by these; there are no lists of
     names.
 
     Attributes

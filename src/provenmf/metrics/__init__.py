@@ -1,1 +1,1 @@
-"""How close a result is to the truth, or to what people expect."""
+"""Measures of recovery, of topics, and of agreement with labels."""

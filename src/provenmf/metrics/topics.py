@@ -1,7 +1,8 @@
-"""How good topics are: do their words occur together, do they share words, are they true."""
+"""Measures of topics: coherence, shared words, and distance to true topics."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ CV_SMOOTHING = 1e-12
 
 
 class Together(NamedTuple):
-    """How often words occur together.
+    """Co-occurrence counts of words.
 
     together : in how many documents both of two used words are (words, words).
     position : where each given word is among the used ones (k, m).
@@ -200,15 +201,15 @@ def _with_both(used: NDArray[np.intp], block: Matrix) -> sp.csr_array:
     return sp.csr_array(occurs.T @ occurs)
 
 
-def similarity_count(words: ArrayLike) -> int:
+def similarity_count(words: Iterable[NDArray[np.integer]]) -> int:
     """Count the top words shared by two topics, summed over all pairs; lower is better."""
-    uses = np.unique(np.sort(np.asarray(words), axis=1), return_counts=True)[1]
+    uses = np.unique(np.concatenate([np.unique(row) for row in words]), return_counts=True)[1]
     return int((uses * (uses - 1) // 2).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class TopicMatch:
-    """Which found topic stands for which true one.
+    """Pairs of found and true topics.
 
     Attributes
     ----------

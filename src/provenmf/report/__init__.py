@@ -1,4 +1,4 @@
-"""One self-contained HTML page from a saved result, and nothing else."""
+"""Render a result as one self-contained HTML page."""
 
 from provenmf.report.page import render, write
 

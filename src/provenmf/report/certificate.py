@@ -66,13 +66,6 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
         rows = [(proved(name), in_digits(value)) for name, value in certificate.bounds.items()]
         elements.append(Table("What follows", ("proved for this data", "value"), rows))
     rows = [(meaning(name), in_digits(value)) for name, value in certificate.measures.items()]
-    if certificate.estimates:
-        estimated = [
-            (meaning(name), in_digits(e.value), f"{e.confidence:.3g}", e.assumes)
-            for name, e in certificate.estimates.items()
-        ]
-        columns = ("estimated", "value", "confidence", "if")
-        elements.append(Table("Estimated", columns, estimated))
     elements.append(
         Table(
             "Measured",

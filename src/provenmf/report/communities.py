@@ -16,7 +16,6 @@ NAMED_NODES = 40
 MEMBERS = 10
 
 
-@matrix.found.register
 def found(answer: Communities) -> list[Element]:
     """Return the elements of the first tab."""
     memberships = answer.memberships
@@ -31,7 +30,7 @@ def found(answer: Communities) -> list[Element]:
         Paragraph(summary),
         Cards(
             "Communities",
-            [_card(answer, community, degree) for community in matrix.by_size(answer)],
+            [_card(answer, community) for community in matrix.by_size(answer)],
             "The largest community first, with the members that have the largest shares. "
             f"A star marks {_star(answer)}.",
         ),
@@ -42,9 +41,9 @@ def found(answer: Communities) -> list[Element]:
     ]
 
 
-def _card(answer: Communities, community: int, degree: NDArray[np.intp]) -> Card:
+def _card(answer: Communities, community: int) -> Card:
     member = answer.memberships[:, community]
-    order = np.lexsort((-degree, -member.round(2)))[:MEMBERS]  # as shown
+    order = answer.largest_members(MEMBERS)[community]
     anchor = int(answer.pure_nodes[community])
     if anchor not in order:
         order = np.append(order, anchor)

@@ -209,7 +209,7 @@ class Map:
 class Network:
     """Nodes at positions (n, 2), coloured by group; `names` may have several lines.
 
-    Corners are places with a name of their own, `labels` short names beside the nodes.
+    Corners are named positions; `labels` are short names beside the nodes.
     """
 
     positions: NDArray[np.floating]

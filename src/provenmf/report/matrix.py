@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import singledispatch
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from provenmf.results import Factorization
 from provenmf.results.answers import Answer
 from provenmf.results.estimates import plural
 
+KINDS = ("topics", "communities", "unmixing", "parts", "signatures")  # with a module each
 COLUMNS = 12
 ROWS_IN_MAP = 200
 POINTS_IN_CURVE = 1000
@@ -52,9 +53,18 @@ class Settings:
 SETTINGS = Settings()
 
 
-@singledispatch
 def found(answer: Answer) -> list[Element]:
-    """Return the elements of the first tab; other kinds of answer register their own function."""
+    """Return the elements of the first tab, by the module of this kind of answer if it has one.
+
+    Other kinds are not imported: together they take as long as a small fit.
+    """
+    if answer.kind not in KINDS:
+        return _found_in_matrix(answer)
+    elements: list[Element] = import_module(f"provenmf.report.{answer.kind}").found(answer)
+    return elements
+
+
+def _found_in_matrix(answer: Answer) -> list[Element]:
     words = answer.words
     component, row, column = map(plural, (words.component, words.row, words.column))
     summary = (
@@ -64,12 +74,7 @@ def found(answer: Answer) -> list[Element]:
     return [
         Paragraph(summary),
         *_largest_column(answer),
-        Cards(
-            component.capitalize(),
-            [_card(answer, i) for i in by_size(answer)],
-            f"The largest entries of each {words.component}; the largest {words.component} first.",
-        ),
-        _entries(answer),
+        *_components(answer),
         weights_map(answer, "Weights"),
     ]
 
@@ -87,9 +92,9 @@ def _largest_column(answer: Answer) -> list[Element]:
         return []
     return [
         Paragraph(
-            f"Note: {share:.0%} of the squares of the fit are in {answer.column_names[largest]}: "
-            f"the columns have very different scales. Divide each by its spread if all {n:,} "
-            "should count.",
+            f"Note: {share:.0%} of the sum of squares is in {answer.column_names[largest]}: the "
+            f"columns have very different scales. Divide each by its standard deviation if all "
+            f"{n:,} columns should count.",
             "remark",
         )
     ]
@@ -105,7 +110,7 @@ def overview(answer: Answer) -> list[Overview]:
         place = answer.anchor_name(i) if answer.kind == "unmixing" else ""
         near = f"near {place}" if place else ""
         error = None if evidence is None else evidence.errors[i]
-        off = f", about {error:.2g} {evidence.measure} off" if evidence and error else ""
+        off = "" if evidence is None or error is None else f", {evidence.size_of_error(error)} off"
         lines.append(
             Overview(
                 i + 1,
@@ -157,14 +162,14 @@ def _card(answer: Answer, component: int) -> Card:
         Bar(answer.column_names[i], f"{values[i]:.3g}", float(np.abs(values[i]) / largest))
         for i in order
     ]
+    name = answer.component_names[component]
+    return Card(name, _size(answer, component), bars, component=component + 1)
+
+
+def _size(answer: Answer, component: int) -> str:
     text = f"{answer.share[component]:.1%} of all weight"
     anchor = answer.anchor_name(component)
-    return Card(
-        answer.component_names[component],
-        f"{text}, anchor: {anchor}" if anchor else text,
-        bars,
-        component=component + 1,
-    )
+    return f"{text}, anchor: {anchor}" if anchor else text
 
 
 def by_size(answer: Answer) -> list[int]:
@@ -172,26 +177,32 @@ def by_size(answer: Answer) -> list[int]:
     return [int(i) for i in np.argsort(-answer.share, kind="stable")]
 
 
-def _entries(answer: Answer) -> Chart | ChartGrid:
-    """Draw components entry by entry: bars where columns have names, curves where they have not."""
+def _components(answer: Answer) -> list[Element]:
+    """Draw components as bars by column name if they are few, else largest entries and curves."""
     n, words = answer.components.shape[1], answer.words
-    title = f"{plural(words.component).capitalize()}, entry by entry"
+    title = plural(words.component).capitalize()
     if answer.factorization.column_names is not None and n <= SETTINGS.named_bars:
         charts = [
             Chart(
                 answer.component_names[i],
                 figures.Bars(list(answer.column_names), answer.components[i], "entry"),
+                _size(answer, i),
                 height=90 + 20 * n,
                 component=i + 1,
             )
             for i in by_size(answer)
         ]
-        return ChartGrid(title, charts)
+        return [ChartGrid(title, charts, f"The largest {words.component} comes first.")]
+    cards = Cards(
+        title,
+        [_card(answer, i) for i in by_size(answer)],
+        f"The largest entries of each {words.component}; the largest {words.component} first.",
+    )
     shown = evenly(n, POINTS_IN_CURVE)
     series = [
         (name, shown + 1, c[shown]) for name, c in zip(answer.component_names, answer.components)
     ]
-    return Chart(title, figures.Lines(series, words.column, "entry"))
+    return [cards, Chart(f"{title}, entry by entry", figures.Lines(series, words.column, "entry"))]
 
 
 def weights_map(answer: Answer, title: str, value: str = "weight") -> Chart:

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from provenmf.applications.parts import Parts
-from provenmf.applications.unmixing import Unmixing
-from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
-from provenmf.report import communities, parts, signatures, topics, unmixing  # noqa: F401
 from provenmf.report.certificate import certificate_elements
-from provenmf.report.elements import (
-    Chart,
-    ChartGrid,
-    Element,
-    Overview,
-    Paragraph,
-    Tab,
-    Table,
-    TopicMap,
-)
+from provenmf.report.elements import Chart, Element, Overview, Paragraph, Tab, Table
 from provenmf.report.figures import COLOURS, SCALE
 from provenmf.report.matrix import convergence, found, method_name, overview, row_table
 from provenmf.results import Answer, Factorization, as_answer
@@ -48,9 +35,7 @@ def notes(answer: Answer) -> list[Element]:
     ]
 
 
-# Sections with pictures of their own register themselves with `found`.
-
-# The page's programs, in the order in which they need each other.
+# Scripts of the page in the order of their dependencies.
 SCRIPTS = ("drawing", "charts", "saving", "names", "topic_map", "page")
 
 
@@ -76,7 +61,7 @@ def render(
     answer = as_answer(result)
     fit, certificate = answer.factorization, answer.certificate
     summary, *details = found(answer)
-    tables = [] if isinstance(answer, Parts | Unmixing) else row_table(answer)
+    tables = [] if answer.kind in ("parts", "unmixing") else row_table(answer)
     tabs = [
         Tab("found", "What was found", [*notes(answer), *details, *tables, *scores(answer)]),
         Tab("convergence", "How it converged", convergence(fit)),
@@ -117,15 +102,16 @@ def _confirmed(evidence: Evidence) -> list[bool]:
 
 
 def _heading(answer: Answer) -> str:
-    """Return the heading: "Topics of letters", or the method where there is no file."""
-    fit = answer.factorization
-    file = fit.origin.file if fit.origin else ""
-    return f"{answer.words.title} " + (f"of {file}" if file else f"by {method_name(fit)}")
+    """Return the heading: "Topics of letters", or "Topics" if there is no file."""
+    fit, title = answer.factorization, answer.words.title
+    if fit.origin and fit.origin.file:
+        return f"{title} of {fit.origin.file}"
+    return f"{title} by {method_name(fit)}" if type(answer) is Answer else title
 
 
 @dataclass(frozen=True)
 class Top:
-    """What stands above the tabs: where the result comes from, what was found, and the verdict."""
+    """Contents above the tabs: origin, overview and verdict."""
 
     origin: Sequence[tuple[str, str]] = ()
     verdict: Sequence[str] = ()
@@ -152,31 +138,28 @@ def origin_rows(
 
 def page(title: str, tabs: list[Tab], top: Top | None = None) -> str:
     """Render tabs as one self-contained page."""
-    top = top or Top()
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingExtra("the report", "report") from error
+    import jinja2
+
     import provenmf
 
     folder = resources.files("provenmf.report") / "template"
+    charts: list[Chart] = []
+
+    def number(chart: Chart) -> int:
+        """Number a chart as it is drawn."""
+        charts.append(chart)
+        return len(charts) - 1
+
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    charts = list(_charts(tabs))
-    numbers = {id(chart): number for number, chart in enumerate(charts)}
     template = environment.from_string((folder / "page.html").read_text("utf-8"))
     return template.render(
         title=title,
-        summary=[sentence.replace(" %", "\u00a0%") for sentence in top.verdict],
-        tone=top.tone,
-        lead=top.lead,
-        overview=top.overview,
-        origin=top.origin,
-        result_file=top.result_file,
+        top=top or Top(),
         tabs=tabs,
-        chart_number=lambda chart: numbers[id(chart)],
-        figures=script_json(figure_data(charts)),
+        number=number,
+        figures=lambda: script_json(figure_data(charts)),
         style=(folder / "page.css").read_text("utf-8"),
         scripts=[(folder / f"{name}.js").read_text("utf-8") for name in SCRIPTS],
         version=provenmf.__version__,
@@ -193,14 +176,3 @@ def script_json(content: object) -> str:
     """Return JSON that cannot end the script element it stands in."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _charts(tabs: list[Tab]) -> Iterator[Chart]:
-    for tab in tabs:
-        for element in tab.elements:
-            if isinstance(element, Chart):
-                yield element
-            elif isinstance(element, ChartGrid):
-                yield from element.charts
-            elif isinstance(element, TopicMap):
-                yield element.chart

@@ -12,7 +12,6 @@ from provenmf.report.figures import data_uri
 CAPTION = "The largest part comes first. Black is zero, white is the brightest pixel of the part."
 
 
-@matrix.found.register
 def found(answer: Parts) -> list[Element]:
     """Return the elements of the first tab."""
     height, width = answer.image_shape

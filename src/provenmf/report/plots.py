@@ -134,7 +134,7 @@ def _(figure: Lines, axes: Any) -> None:
     axes.set_xscale("log" if figure.log_x else axes.get_xscale())
     axes.set_yscale("log" if figure.log_y else axes.get_yscale())
     if not figure.log_x and all(np.asarray(x).dtype.kind in "iu" for _, x, _ in figure.series):
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # 2.5 components are none
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # no ticks at fractions
     axes.set_xlabel(figure.x_label, parse_math=False)
     axes.set_ylabel(figure.y_label, parse_math=False)
     if len(figure.series) > 1:

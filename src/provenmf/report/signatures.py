@@ -12,7 +12,6 @@ from provenmf.report.matrix import evenly
 TUMORS_IN_MAP = 150
 
 
-@matrix.found.register
 def found(answer: Signatures) -> list[Element]:
     """Return the elements of the first tab."""
     summary = (

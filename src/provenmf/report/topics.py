@@ -145,7 +145,7 @@ def document_map(answer: Topics, positions: NDArray[np.float64], named: list[str
     )
     caption = (
         "Each point is a document. It lies between its topics, nearer to those with a larger "
-        "share, and has the color of its main topic."
+        "share, and has the colour of its main topic."
     )
     if len(shown) < len(used):
         caption += f" Shown: {len(shown):,} of {len(used):,} documents, evenly spread."
@@ -212,7 +212,6 @@ SEARCHED = 100
 EXCERPT = 220
 
 
-@matrix.found.register
 def found(answer: Topics) -> list[Element]:
     """Return the elements of the first tab."""
     summary = (

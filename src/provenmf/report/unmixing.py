@@ -17,7 +17,6 @@ PIXELS_A_SIDE = 160
 CELLS = 300_000  # of all maps, so that the page stays small
 
 
-@matrix.found.register
 def found(answer: Unmixing) -> list[Element]:
     """Return the elements of the first tab."""
     height, width = answer.image_shape

@@ -37,6 +37,7 @@ from provenmf.datasets.and_descent import (
 )
 from provenmf.datasets.sample import Sample
 from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.methods.and_descent.kernels import after_gradient_steps
 from provenmf.metrics.recovery import total_correlation_error
 from provenmf.reproduce.claims import (
     Figure,
@@ -67,7 +68,7 @@ def paper_stages(
     decay: float = 1.1,
     eta: float | None = 0.5,
 ) -> Iterator[Array]:
-    """Run Algorithm 1 on all rows: per stage, compute the sums once and take T gradient steps.
+    """Run Algorithm 1 on all rows: per stage, take the T gradient steps in closed form.
 
     The step is eta/k as in the authors' code, or for None 1/‖ZᵀZ‖₂, which never diverges.
     """
@@ -77,17 +78,16 @@ def paper_stages(
         weights = data @ np.linalg.pinv(components)
         weights[weights < alpha / decay**stage] = 0.0
         cross, gram = weights.T @ data, weights.T @ weights
-        step = 1.0 / np.linalg.norm(gram, 2) if eta is None else eta / len(start)
+        step = 1.0 / float(np.linalg.norm(gram, 2)) if eta is None else eta / len(start)
         with np.errstate(over="ignore", invalid="ignore"):  # a step that is too large diverges
-            for _ in range(steps):
-                components = components + step * (cross - gram @ components)
+            components = after_gradient_steps(components, cross, gram, step_size=step, steps=steps)
         if not np.isfinite(components).all():
             return
         yield components
 
 
 def adaptive_stages(data: Array, start: Array) -> Iterator[NDArray[np.floating]]:
-    """Yield the result of `provenmf.AND` from this start; its stages are its own affair."""
+    """Yield the result of `provenmf.AND` from this start."""
     from provenmf import AND
 
     model = AND(len(start), init=start, certify=False)

@@ -120,8 +120,9 @@ def document(results: Mapping[str, Stored]) -> str:
         "  programs, *ours* that of the paper's method with the paper's settings in our",
         "  implementation. It alone decides. *Our variant* is what provenmf does by default.",
         "- *Wanted* is a threshold and its source.",
-        "- *Full size* is that of the paper; the version that measured stands beside it. Where it",
-        '  is "before 0.2", the stored numbers were only judged again.',
+        "- *Full size* is that of the paper; the version that measured stands beside it. Numbers",
+        "  of an earlier version were judged again but not measured again:",
+        f"  {_not_measured_again(results)}.",
         "- *MRSA*: mean removed spectral angle; *RAE*: one minus the relative error; *success",
         "  rate*: share of trials in which all anchors are found; *SimCount*: words that topics",
         "  share; *ClustAcc*: clustering accuracy; *SRC*: rank correlation with the truth.",
@@ -136,6 +137,11 @@ def document(results: Mapping[str, Stored]) -> str:
         if row.name in results:
             lines += _chapter(row, results[row.name])
     return "\n".join(lines) + "\n"
+
+
+def _not_measured_again(results: Mapping[str, Stored]) -> str:
+    """Name the experiments whose numbers are of a version before 0.2."""
+    return ", ".join(f"`{name}`" for name in results if "version" not in results[name]) or "none"
 
 
 COLUMNS = {

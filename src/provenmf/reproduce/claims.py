@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 # A line of a table by column, tables by title, and parameters of a method by name.
 Row = dict[str, Any]
@@ -201,7 +202,7 @@ def silent(fraction: float, text: str) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run an experiment: small or at the paper's size, on which data, from which seed.
+    """Settings of an experiment: its size, data and seed.
 
     Long experiments keep finished measurements in the folder `keep` and resume from them; with
     `nothing_new` they only report them.
@@ -225,6 +226,21 @@ class Series:
     dotted: bool = False
 
 
+def curves(rows: Sequence[Row], x: str, *names: str, by: str | None = None) -> list[Series]:
+    """Return one curve for each of some columns of a table, or for each entry of the column `by`.
+
+    With `by` there is one name, that of the column to plot.
+    """
+    if by is None:
+        return [Series(n, [row[x] for row in rows], [row[n] for row in rows]) for n in names]
+    kinds = dict.fromkeys(row[by] for row in rows)
+    parts = {kind: [row for row in rows if row[by] == kind] for kind in kinds}
+    return [
+        Series(str(kind), [row[x] for row in part], [row[names[0]] for row in part])
+        for kind, part in parts.items()
+    ]
+
+
 @dataclass(frozen=True)
 class Figure:
     """A plot as plain data; the report draws it."""
@@ -239,10 +255,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Measured:
-    """Tables and figures of a run."""
+    """Tables, figures and pictures of a run; pictures are rows of images (k, h, w) by name."""
 
     tables: Tables
     figures: Sequence[Figure] = field(default_factory=tuple)
+    pictures: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,10 @@ from provenmf.reproduce.claims import (
     Measured,
     Recipe,
     Row,
-    Series,
     Settings,
     Tables,
     column,
+    curves,
     declare,
 )
 
@@ -86,7 +86,7 @@ def multiplicative_updates(X: NDArray[np.floating], k: int) -> Factors:
 
     model = NMF(k, solver="mu", init="random", random_state=0, max_iter=100)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that 100 rounds are few
+        warnings.simplefilter("ignore")  # warns that 100 rounds are few
         return model.fit_transform(X), model.components_
 
 
@@ -174,16 +174,19 @@ def figure_1(settings: Settings) -> Measured:
         rows.append({"n": n, "runs": runs, **means, "largest Als": max(found["Als"])})
         rows[-1]["above a bound"] = above
 
-    def curves(names: tuple[str, ...]) -> list[Series]:
-        return [Series(name, sizes, [row[name] for row in rows]) for name in names]
-
     left = ("Alg2", "Theorem 5", "Theorem 5, 99 %", "Theorem 4")
     return Measured(
         {"Relative errors, means of all runs": rows},
         [
-            Figure("Error and bounds", "rows n", "relative error", curves(left), log_x=True),
             Figure(
-                "Algorithms", "rows n", "relative error", curves(("Alg2", *compared)), log_x=True
+                "Error and bounds", "rows n", "relative error", curves(rows, "n", *left), log_x=True
+            ),
+            Figure(
+                "Algorithms",
+                "rows n",
+                "relative error",
+                curves(rows, "n", "Alg2", *compared),
+                log_x=True,
             ),
         ],
     )
@@ -204,7 +207,7 @@ def table_1(settings: Settings) -> Measured:
     sizes = [100, 1000] if settings.quick else [100, 1_000, 10_000]
     warm = draw(50, settings, 0)
     for algorithm in ALGORITHMS.values():
-        algorithm(warm.data, 5)  # compiled kernels are there before we measure
+        algorithm(warm.data, 5)  # compile the kernels before measuring
     rows: list[Row] = []
     for position, n in enumerate(sizes):
         sample = draw(n, settings, 0)

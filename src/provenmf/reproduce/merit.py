@@ -43,6 +43,7 @@ from provenmf.reproduce.claims import (
     Tables,
     cell,
     column,
+    curves,
     declare,
 )
 
@@ -194,7 +195,7 @@ def fig4(settings: Settings) -> Measured:
         settings.progress(1.0, f"memory at n = {n}")
         peaks = {m: peak_megabytes(fit_mixture, m, n, warm=60) for m in METHODS}
         memory.append({"n": n, **{m: peak - before for m, (peak, before) in peaks.items()}})
-    lines = [Series(m, sizes, [row[m] for row in memory]) for m in METHODS]
+    lines = curves(memory, "n", *METHODS)
     return Measured(
         {"success rate": rates, MEMORY: memory},
         [
@@ -229,15 +230,11 @@ def fig5(settings: Settings) -> Measured:
     figures = [
         Figure(f"Fig. 5: success rate by {name}", name, "success rate", lines, log_x=True)
         for name, lines in (
-            (name, _level_lines(tables[f"by {name}"], name, levels)) for name in ("λ", "μ")
+            (name, curves(tables[f"by {name}"], name, *(f"{snr:g} dB" for snr in levels)))
+            for name in ("λ", "μ")
         )
     ]
     return Measured(tables, figures)
-
-
-def _level_lines(rows: list[Row], name: str, levels: Sequence[float]) -> list[Series]:
-    x = [row[name] for row in rows]
-    return [Series(f"{snr:g} dB", x, [row[f"{snr:g} dB"] for row in rows]) for snr in levels]
 
 
 def open_loop_rates(

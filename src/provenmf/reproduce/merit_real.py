@@ -20,23 +20,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from provenmf.applications.communities import find_communities
 from provenmf.applications.communities.embedding import embed
-from provenmf.applications.communities.search import memberships_of
 from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics import Topics, find_topics
 from provenmf.applications.topics.corpus import WordCounts, tf_idf
 from provenmf.applications.topics.inference import weights_in
 from provenmf.applications.topics.solver import turn_to_diagonal
-from provenmf.data import as_blocks
-from provenmf.linalg.compiled import njit
 from provenmf.linalg.nnls import nonnegative_least_squares
-from provenmf.linalg.norms import inverse_where_positive, rows_to_sum_one, unit_rows
+from provenmf.linalg.norms import inverse_where_positive, rows_to_sum_one
 from provenmf.linalg.spectral import leading_eigenpairs, with_fixed_signs
-from provenmf.methods.separable.spa import spa
-from provenmf.metrics.matching import averaged_spearman, clustering_accuracy
+from provenmf.metrics.matching import averaged_spearman
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 from provenmf.reproduce.claims import (
     Figure,
@@ -46,11 +42,11 @@ from provenmf.reproduce.claims import (
     Options,
     Recipe,
     Row,
-    Series,
     Settings,
     Tables,
     cell,
     column,
+    curves,
     declare,
 )
 from provenmf.reproduce.merit import (
@@ -62,6 +58,7 @@ from provenmf.reproduce.merit import (
 )
 from provenmf.reproduce.real_data import Collection, data_folder, network
 from provenmf.reproduce.results import Finished, Measurement
+from provenmf.reproduce.rivals import geo_nmf, gibbs_lda, k_means_accuracy, spoc
 
 CORPORA = ("tdt2", "reuters21578")
 COMMON = range(9, 19)
@@ -123,15 +120,13 @@ CONTENDERS = {
         FAST_GRADIENT_WORDS,
         tuple({"mu": mu} for mu in ("auto", 1e-3, 1e-2, 1e-1, 1.0)),
     ),
-    "LDA, Gibbs": Contender("gibbs"),
-    "LDA": Contender("lda"),  # variational, of scikit-learn; the paper's is by Gibbs sampling
+    "LDA": Contender("gibbs"),
     "MERIT": Contender("merit", TOPIC_MERIT),
     "MERIT(0)": Contender("merit", {**TOPIC_MERIT, "lam": 0.0}),
     "our MERIT": Contender("merit"),
     "find_topics": Contender("find_topics", {"features": "tf-idf"}),
 }
-BASELINES = ("SPA", "FastAnchor", "XRAY", "FastGradient", "LDA, Gibbs", "LDA")
-PRINTED_AS = {"LDA, Gibbs": "LDA", "LDA": ""}
+BASELINES = ("SPA", "FastAnchor", "XRAY", "FastGradient", "LDA")
 PROPOSED = ("MERIT", "MERIT(0)")
 MEASURES = ("Coherence", "SimCount", "ClustAcc")
 
@@ -175,12 +170,6 @@ class Trial:
         """Return topics over all words and the document weights."""
         if contender.method == "gibbs":
             return gibbs_lda(self.counts, self.k, self.seed)
-        if contender.method == "lda":
-            from sklearn.decomposition import LatentDirichletAllocation
-
-            model = LatentDirichletAllocation(self.k, random_state=self.seed, **contender.options)
-            weights = model.fit_transform(self.counts)
-            return model.components_, weights
         options = {"random_state": self.seed, "certify": False, **contender.options}
         if contender.method == "find_topics":
             result = find_topics(self.counts, self.k, **options)
@@ -188,146 +177,54 @@ class Trial:
         problem = word_problem(self.counts, self.k)
         anchors = fit_matrix(problem.points, self.k, contender.method, options).anchors
         assert anchors is not None  # every method here chooses rows
-        topics = topics_from_anchors(problem.cooccurrence, problem.candidates[anchors])
+        topics = topics_from_anchors(problem, anchors)
         return topics, weights_in(WordCounts(self.counts), topics, None)
-
-
-class Cooccurrence:
-    """The co-occurrence matrix P = FᵀF / n of counts F (documents, words), never formed.
-
-    P has as many entries as there are pairs of words. Everything asked of it comes from products
-    with F. It is symmetric, so rows are columns.
-
-    Parameters
-    ----------
-    counts : F (n_documents, n_words), sparse or dense, nonnegative.
-    """
-
-    def __init__(self, counts: object) -> None:
-        matrix = counts if sp.issparse(counts) else np.asarray(counts)
-        self._counts = sp.csc_array(matrix).astype(np.float64, copy=False)
-        self._transposed = self._counts.T.tocsr()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_words, n_words)."""
-        return (self._counts.shape[1],) * 2
-
-    def __matmul__(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return P @ right, for a vector or a matrix."""
-        return np.asarray(self._transposed @ (self._counts @ right) / self._counts.shape[0])
-
-    def row_sums(self) -> NDArray[np.float64]:
-        """Return P 1 = Fᵀ(F 1)/n."""
-        return self @ np.ones(self.shape[0])
-
-    def rows(self, index: ArrayLike) -> NDArray[np.float64]:
-        """Return P[index, :] as a dense array."""
-        chosen = self._transposed[np.atleast_1d(np.asarray(index, dtype=np.intp))]
-        return np.asarray((chosen @ self._counts).toarray() / self._counts.shape[0])
-
-    def scaled_projection(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the rows of P̄, P with rows that sum to one, on its k leading singular vectors.
-
-        Returns P̄ V (n_words, k) and V as rows (k, n_words): P̄ ≈ (P̄ V) Vᵀ, the best of rank k.
-        """
-        scales = inverse_where_positive(self.row_sums())
-        found = leading_eigenpairs(
-            lambda v: self @ (scales[:, None] ** 2 * (self @ v)), self.shape[0], k
-        )
-        directions = with_fixed_signs(found.vectors)
-        return scales[:, None] * (self @ directions.T), directions
 
 
 @dataclass(frozen=True, eq=False)
 class WordProblem:
-    """Candidate words as points: rows of the scaled co-occurrence in projected coordinates."""
+    """Words as points, for separable NMF: tf-idf features, coordinates of the candidate words."""
 
+    features: sp.csc_array
     points: NDArray[np.float64]
     candidates: NDArray[np.intp]
-    cooccurrence: Cooccurrence
+
+
+def cooccur(features: sp.csc_array, right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return P @ right for the co-occurrence P = FᵀF/n, which has too many entries to be formed."""
+    return np.asarray(features.T @ (features @ right) / features.shape[0])
 
 
 def word_problem(counts: sp.csr_array, k: int) -> WordProblem:
     """Return the matrix that separable NMF works on: words in 2k coordinates.
 
-    Features F = tf-idf (documents, words); co-occurrence P = FᵀF/n, never formed; the vector of
-    each word in two documents or more scaled to sum one, on the leading singular vectors.
+    The rows of P, of words in two documents or more, are scaled to sum one and projected on the
+    leading right singular vectors of the scaled matrix.
     """
-    cooccurrence = Cooccurrence(tf_idf(counts))
-    documents = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
-    candidates = np.flatnonzero((documents >= 2) & (cooccurrence.row_sums() > 0))
-    dimensions = min(2 * k, len(candidates), counts.shape[0])
-    points, directions = cooccurrence.scaled_projection(dimensions)
+    features = sp.csc_array(tf_idf(counts))
+    n_words = counts.shape[1]
+    sums = cooccur(features, np.ones(n_words))
+    documents = np.bincount(counts.indices[counts.data != 0], minlength=n_words)
+    candidates = np.flatnonzero((documents >= 2) & (sums > 0))
+    scales = inverse_where_positive(sums)[:, None]
+    found = leading_eigenpairs(
+        lambda v: cooccur(features, scales**2 * cooccur(features, v)),
+        n_words,
+        min(2 * k, len(candidates), counts.shape[0]),
+    )
+    directions = with_fixed_signs(found.vectors)
+    points = scales * cooccur(features, directions.T)
     turned = points[candidates] @ turn_to_diagonal(directions.sum(axis=1))
-    return WordProblem(turned, candidates, cooccurrence)
+    return WordProblem(features, turned, candidates)
 
 
-def topics_from_anchors(
-    cooccurrence: Cooccurrence, anchors: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def topics_from_anchors(problem: WordProblem, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return topics (k, words): P ≈ H'ᵀ P[anchors] with H ≥ 0, rows of H scaled to sum one."""
-    rows = cooccurrence.rows(anchors)
-    weights = nonnegative_least_squares(rows @ rows.T, cooccurrence @ rows.T)
+    features = problem.features
+    of_anchors = features[:, problem.candidates[chosen]]
+    rows = (of_anchors.T @ features).toarray() / features.shape[0]
+    weights = nonnegative_least_squares(rows @ rows.T, cooccur(features, rows.T))
     return rows_to_sum_one(np.ascontiguousarray(weights.T))
-
-
-def gibbs_lda(
-    counts: sp.csr_array, k: int, seed: int, *, sweeps: int = 300
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit LDA by collapsed Gibbs sampling (Griffiths & Steyvers 2004): topics and weights.
-
-    With weak priors for documents and words, since their 50 / k for documents would outweigh the
-    words of short ones where k is small; both factors are read off the last sweep.
-    """
-    alpha, beta = 0.1, 0.01
-    entries = sp.coo_array(counts)
-    repeats = entries.data.astype(np.intp)
-    documents, words = np.repeat(entries.row, repeats), np.repeat(entries.col, repeats)
-    by_document = np.zeros((counts.shape[0], k))
-    by_word = np.zeros((counts.shape[1], k))
-    _sample_topics_in_place(documents, words, by_document, by_word, alpha, beta, sweeps, seed)
-    return by_word.T + beta, by_document + alpha
-
-
-@njit(cache=True)
-def _sample_topics_in_place(
-    documents: NDArray[np.int32],
-    words: NDArray[np.int32],
-    by_document: NDArray[np.float64],
-    by_word: NDArray[np.float64],
-    alpha: float,
-    beta: float,
-    sweeps: int,
-    seed: int,
-) -> None:
-    """Draw the topic of every token in turn from its distribution given all others."""
-    np.random.seed(seed)
-    k = by_word.shape[1]
-    total = np.zeros(k)
-    chances = np.empty(k)
-    topic = np.random.randint(0, k, len(words))
-    for token in range(len(words)):
-        by_document[documents[token], topic[token]] += 1
-        by_word[words[token], topic[token]] += 1
-        total[topic[token]] += 1
-    for _ in range(sweeps):
-        for token in range(len(words)):
-            document, word = by_document[documents[token]], by_word[words[token]]
-            old = topic[token]
-            document[old] -= 1
-            word[old] -= 1
-            total[old] -= 1
-            mass = 0.0
-            for t in range(k):
-                share = (word[t] + beta) / (total[t] + beta * len(by_word))
-                mass += (document[t] + alpha) * share
-                chances[t] = mass
-            new = np.searchsorted(chances, np.random.random() * mass)
-            document[new] += 1
-            word[new] += 1
-            total[new] += 1
-            topic[token] = new
 
 
 def in_all_columns(result: Topics, n_words: int) -> NDArray[np.float64]:
@@ -335,22 +232,6 @@ def in_all_columns(result: Topics, n_words: int) -> NDArray[np.float64]:
     topics = np.zeros((len(result.topics), n_words))
     topics[:, result.word_columns] = result.topics
     return topics
-
-
-def k_means_accuracy(
-    weights: NDArray[np.floating], classes: NDArray[np.integer], k: int, *, runs: int, seed: int
-) -> float:
-    """Compute the ClustAcc of k-means on unit-length rows, averaged over the runs."""
-    from sklearn.cluster import KMeans
-
-    rows = unit_rows(weights)
-    scores = [
-        clustering_accuracy(
-            KMeans(k, n_init=10, random_state=seed + run).fit_predict(rows), classes
-        )
-        for run in range(runs)
-    ]
-    return float(np.mean(scores))
 
 
 def topic_table(settings: Settings) -> Measured:
@@ -415,11 +296,10 @@ def topic_tables(rows: Sequence[Measurement]) -> Tables:
                     means = {f"K={k}": float(np.mean(v)) for k, v in by_size.items()}
                     fewest = min(map(len, by_size.values()))
                     lines.append({"method": name, "origin": "ours", "trials": fewest, **means})
-                if (there := PRINTED_AS.get(name, name)) in printed:
-                    values = {f"K={k}": v for k, v in zip(TOPIC_SIZES, printed[there])}
-                    lines.append(
-                        {"method": name, "origin": "paper's print", "trials": 50, **values}
-                    )
+                if name in printed:
+                    values = {f"K={k}": v for k, v in zip(TOPIC_SIZES, printed[name])}
+                    there = {"method": name, "origin": "paper's print", "trials": 50}
+                    lines.append({**there, **values})
             if any(line["origin"] == "ours" for line in lines):
                 tables[f"{measure} on {corpus}"] = lines
     return tables
@@ -454,40 +334,6 @@ def community_table(settings: Settings) -> Measured:
         row |= {f"printed {name}": values[number] for name, values in PRINTED_SPEARMAN.items()}
         rows.append(row)
     return Measured({"SRC": rows})
-
-
-def spoc(adjacency: Any, k: int) -> NDArray[np.float64]:
-    """Return memberships by SPOC (Panov, Slavnov & Ushakov 2017): SPA on all rows of V.
-
-    Memberships are raised to at least the machine epsilon before they are scaled.
-    """
-    vectors = embed(adjacency, k, energy=1.0).vectors
-    corners = vectors[spa(as_blocks(vectors), k).anchors]
-    found = np.linalg.lstsq(corners.T, vectors.T, rcond=None)[0].T
-    return rows_to_sum_one(np.maximum(found, np.finfo(np.float64).eps))
-
-
-def geo_nmf(adjacency: Any, k: int, *, spread: float = 0.75) -> NDArray[np.float64]:
-    """Return memberships by GeoNMF (Mao, Sarkar & Chakrabarti 2017), Algorithms 1 and 2.
-
-    Pure nodes are far apart among the rows of V E^(1/2), divided by the roots of the degrees, that
-    are at least 1 − spread times as long as the longest.
-
-    Differs: the paper splits the nodes at random and discards neighbors of a random pure node; here
-    each next pure node is the one farthest from those chosen.
-    """
-    embedding = embed(adjacency, k)
-    degrees = np.asarray(adjacency.sum(axis=1))[embedding.kept]
-    rows = embedding.vectors[embedding.kept] * np.sqrt(np.abs(embedding.eigenvalues[:-1]))
-    rows /= np.sqrt(degrees)[:, None]
-    lengths = np.linalg.norm(rows, axis=1)
-    long = np.flatnonzero(lengths >= (1 - spread) * lengths.max())
-    chosen = [int(long[lengths[long].argmax()])]
-    distance = np.full(len(long), np.inf)
-    for _ in range(k - 1):
-        distance = np.minimum(distance, ((rows[long] - rows[chosen[-1]]) ** 2).sum(axis=1))
-        chosen.append(int(long[distance.argmax()]))
-    return memberships_of(embedding.vectors, embedding.kept[chosen])[0]
 
 
 def topic_memory(settings: Settings) -> Measured:
@@ -527,10 +373,7 @@ def memory_table(settings: Settings, fit: Any, problems: Sequence[Any]) -> Measu
         row["four n × n matrices MB"] = 32 * row["n"] ** 2 / 2**20
         rows.append(row)
     rows.sort(key=lambda row: row["n"])
-    lines = [
-        Series(name, [row["n"] for row in rows], [row[name] for row in rows])
-        for name in ("MERIT MB", "our MERIT MB", "four n × n matrices MB")
-    ]
+    lines = curves(rows, "n", "MERIT MB", "our MERIT MB", "four n × n matrices MB")
     return Measured({"Peak memory": rows}, [Figure("Peak memory", "n", "MB", lines, True, True)])
 
 
@@ -551,7 +394,7 @@ def fit_points(points: NDArray[np.float64], k: int, method: str, seed: int) -> N
 
 
 def mean_of(tables: Tables, measure: str, corpus: str, method: str, k: int) -> float:
-    """Return our mean of a measure."""
+    """Return the mean of a measure over our trials."""
     return cell(tables, f"{measure} on {corpus}", f"K={k}", method=method, origin="ours")
 
 

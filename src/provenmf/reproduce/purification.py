@@ -29,7 +29,7 @@ from provenmf.datasets.sample import Sample
 from provenmf.linalg.left_inverse import PseudoInverse, left_inverse, mixing_of
 from provenmf.linalg.norms import largest_row_sum
 from provenmf.methods.purification.kernels import relu_decode
-from provenmf.methods.purification.solver import purification
+from provenmf.methods.purification.solver import Rule, purification
 from provenmf.reproduce.claims import (
     Figure,
     Measured,
@@ -41,6 +41,7 @@ from provenmf.reproduce.claims import (
     Tables,
     cell,
     column,
+    curves,
     declare,
     exponent,
 )
@@ -63,9 +64,11 @@ class Trial(NamedTuple):
         return self.mixing + self.outside
 
 
-def purify(sample: Sample, start: NDArray[np.floating], **settings: Any) -> Trial:
+def purify(
+    sample: Sample, start: NDArray[np.floating], rule: Rule | None = None, **settings: Any
+) -> Trial:
     """Run purification and compare the result with the truth."""
-    found = purification(as_blocks(sample.data), start, truth=sample.components, **settings)
+    found = purification(as_blocks(sample.data), start, rule, truth=sample.components, **settings)
     relative = mixing_of(found.components, sample.components).relative()
     return Trial(
         largest_row_sum(relative.off_diagonal), largest_row_sum(relative.outside), found.trace
@@ -101,10 +104,10 @@ def theorem_1(settings: Settings) -> Measured:
     start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
     clean = exact_sample(features, levels, 2)
     rows: list[Row] = []
-    curves = []
+    decrease = []
     for name, eta, iterations in (("1/60 (proof)", PROOF_ETA, 1500), ("1/2 (solver)", 0.5, 60)):
         settings.progress(len(rows) / 4, f"no noise, eta {name}")
-        trial = purify(clean, start, step_size=eta, max_iter=iterations, tol=1e-12)
+        trial = purify(clean, start, Rule(step_size=eta), max_iter=iterations, tol=1e-12)
         sizes = trial.trace["truth_mixing"]
         rows.append(
             {
@@ -116,9 +119,8 @@ def theorem_1(settings: Settings) -> Measured:
                 "factor in the proof": 1 - eta / 25,
             }
         )
-        curves.append(Series(f"eta {name}", list(range(1, len(sizes) + 1)), sizes.tolist()))
+        decrease.append(Series(f"eta {name}", list(range(1, len(sizes) + 1)), sizes.tolist()))
     noisy: list[Row] = []
-    lines = []
     sizes_of_noise = [0.03, 0.3, 1.0] if settings.quick else [0.01, 0.03, 0.1, 0.3, 1.0]
     for adversary in ("decoding", "features"):
         for c in sizes_of_noise:
@@ -143,12 +145,15 @@ def theorem_1(settings: Settings) -> Measured:
                     "error": trial.error,
                 }
             )
-        found = [row["error"] for row in noisy if row["adversary"] == adversary]
-        lines.append(Series(adversary, sizes_of_noise, found))
     figures = [
-        Figure("Decrease without noise", "iteration", "‖E‖_s", curves, log_y=True),
+        Figure("Decrease without noise", "iteration", "‖E‖_s", decrease, log_y=True),
         Figure(
-            "Final error under adversarial noise", "c = ‖ν‖₁", "‖E‖_1 + ‖N‖_1", lines, True, True
+            "Final error under adversarial noise",
+            "c = ‖ν‖₁",
+            "‖E‖_1 + ‖N‖_1",
+            curves(noisy, "c", "error", by="adversary"),
+            log_x=True,
+            log_y=True,
         ),
     ]
     return Measured({"Without noise": rows, "Adversarial noise": noisy}, figures)
@@ -175,7 +180,9 @@ def theorem_2(settings: Settings) -> Measured:
                 {"k": k, "rows": n, "noise": noise, "c = ‖ν‖₁": c, "error": trial.error}
                 | {"error / ‖ν‖₁": trial.error / c, "1/√k": 1 / math.sqrt(k)}
             )
-    return Measured({"Dominant noise": rows})
+    lines = [*curves(rows, "k", "error / ‖ν‖₁", by="noise"), *curves(rows, "k", "1/√k")]
+    drawn = Figure("Noise √k times the signal", "k", "error / ‖ν‖₁", lines, log_x=True, log_y=True)
+    return Measured({"Dominant noise": rows}, [drawn])
 
 
 def noise_of(
@@ -226,11 +233,11 @@ def pseudo_inverse(settings: Settings) -> Measured:
                 float(np.abs(relu_decode(s.data, inverse.rows, 0.0) - s.weights).max())
                 for s in attacks
             )
-            row[f"{kind} final E"] = max(
-                purify(s, start, pseudo_inverse=kind).mixing for s in attacks
-            )
+            row[f"{kind} final E"] = max(purify(s, start, Rule(kind)).mixing for s in attacks)
         rows.append(row)
-    return Measured({"Left inverses": rows})
+    names = [f"{kind} {what}" for what in ("worst weight", "final E") for kind in KINDS]
+    drawn = Figure("Two left inverses", "overlap", "error", curves(rows, "overlap", *names))
+    return Measured({"Left inverses": rows}, [drawn])
 
 
 def starts(settings: Settings) -> Measured:
@@ -259,7 +266,9 @@ def starts(settings: Settings) -> Measured:
             floor = max(floors)
     for row in rows:
         row["sampling error"], row["c"] = floor, c
-    return Measured({"Starts": rows})
+    lines = curves(rows, "‖E‖_s of the start", "mean error", "worst", "sampling error")
+    drawn = Figure("Starts", "‖E‖_s of the start", "final error", lines, log_y=True)
+    return Measured({"Starts": rows}, [drawn])
 
 
 def theorem_6(settings: Settings) -> Measured:
@@ -289,7 +298,9 @@ def theorem_6(settings: Settings) -> Measured:
                 "N with noise": noisy.outside,
             }
         )
-    return Measured({"Linear sparsity s = G k": rows})
+    lines = curves(rows, "G = s/k", "E with noise", "N with noise", "c")
+    drawn = Figure("Linear sparsity under adversarial noise", "G = s/k", "error", lines)
+    return Measured({"Linear sparsity s = G k": rows}, [drawn])
 
 
 def theorem_7(settings: Settings) -> Measured:
@@ -303,6 +314,7 @@ def theorem_7(settings: Settings) -> Measured:
         "proportions 1 : 10": {"sparsity": np.geomspace(0.4, 4.0, k)},
     }
     rows: list[Row] = []
+    lines = []
     for name, model in cases.items():
         settings.progress(len(rows) / (len(cases) + 1), name)
         errors = []
@@ -317,7 +329,9 @@ def theorem_7(settings: Settings) -> Measured:
         rows.append(
             {"case": name, "c": 0.5, "error": errors[-1], "power": exponent(numbers, errors)}
         )
-    return Measured({"Cases": rows, "Unequal proportions": proportions(settings)})
+        lines.append(Series(name, numbers, errors))
+    drawn = Figure("Unbiased noise", "rows", "final error", lines, log_x=True, log_y=True)
+    return Measured({"Cases": rows, "Unequal proportions": proportions(settings)}, [drawn])
 
 
 def proportions(settings: Settings) -> list[Row]:

@@ -10,6 +10,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from provenmf import __version__
 from provenmf.errors import InvalidInput
 from provenmf.reproduce.claims import Experiment, Figure, Judgement, Measured, Row, verdict_of
@@ -86,23 +89,34 @@ def write_result(result: Result, folder: Path) -> list[Path]:
             f"cannot make the folder {folder} ({error.strerror}): choose another"
         ) from error
     name = result.experiment.name
-    files = {folder / f"{name}.html": page_of(result)}
-    files[folder / f"{name}.json"] = strict_json(result.to_dict())
-    for path, text in files.items():
-        write_text(path, text)
+    files = {folder / f"{name}.html": page_of(result).encode()}
+    files[folder / f"{name}.json"] = strict_json(result.to_dict()).encode()
+    if result.measured.pictures:
+        files[folder / f"{name}.png"] = sheet(result.measured.pictures)
+    for path, content in files.items():
+        write_file(path, content)
     return list(files)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Write a file completely or not at all."""
     from provenmf.io import write_aside
 
-    write_aside(path, lambda file: file.write(text.encode()))
+    write_aside(path, lambda file: file.write(content))
+
+
+def sheet(pictures: Mapping[str, NDArray[np.floating]]) -> bytes:
+    """Return a PNG file with a row of images for each name."""
+    from provenmf.report.figures import grey_levels, png
+
+    rows = [np.hstack([grey_levels(image) for image in images]) for images in pictures.values()]
+    return png(np.vstack(rows))
 
 
 def page_of(result: Result) -> str:
     """Render the outcome as a self-contained HTML page."""
-    from provenmf.report.elements import Chart, Element, Paragraph, Tab
+    from provenmf.report.elements import Chart, Element, Gallery, Paragraph, Picture, Tab
+    from provenmf.report.figures import data_uri
     from provenmf.report.page import page
 
     experiment, verdict = result.experiment, result.verdict
@@ -113,6 +127,10 @@ def page_of(result: Result) -> str:
         _table(CLAUSES, [judgement.row() for judgement in result.judgements]),
         *([Paragraph(experiment.note)] if experiment.note else []),
         *(Chart(figure.title, draw(figure), height=420) for figure in result.measured.figures),
+        *(
+            Gallery(name, [Picture(data_uri(i), str(n)) for n, i in enumerate(images, start=1)])
+            for name, images in result.measured.pictures.items()
+        ),
         *(_table(title, rows) for title, rows in result.measured.tables.items()),
         Paragraph(f"{size}, seed {result.seed}, {result.seconds:.1f} s."),
     ]

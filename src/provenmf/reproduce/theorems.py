@@ -13,6 +13,7 @@ Lemma 1), and its warm start on noisy ones (Proposition 1).
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import partial
 
@@ -26,7 +27,13 @@ from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.linalg.nnls import encoder
 from provenmf.methods.and_descent.guarantee import general_correlation
-from provenmf.methods.purification.solver import purification
+from provenmf.methods.merit.guarantee import (
+    algorithm_1,
+    lemma_1_bound,
+    proposition_1_bound,
+    smallest_difference,
+)
+from provenmf.methods.purification.solver import Rule, purification
 from provenmf.methods.separable.spa import spa
 from provenmf.metrics.recovery import total_correlation_error
 from provenmf.reproduce.and_descent import (
@@ -139,7 +146,9 @@ def coupled_potential(settings: Settings) -> Measured:
     features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
     start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
     blocks = as_blocks(exact_sample(features, levels, 1).data)
-    found = purification(blocks, start, step_size=1 / 60, max_iter=steps, tol=0.0, truth=features)
+    found = purification(
+        blocks, start, Rule(step_size=1 / 60), max_iter=steps, tol=0.0, truth=features
+    )
     potential = found.trace["truth_potential"]
     row: Row = {"β": 7.8, "first": potential[0], "last": potential[-1], "iterations": steps}
     row["largest factor"] = float((potential[1:] / potential[:-1]).max())
@@ -152,32 +161,6 @@ def coupled_potential(settings: Settings) -> Measured:
     return Measured({POTENTIAL: [row]}, [figure])
 
 
-def frank_wolfe(
-    X: Floats, steps: int, *, C: Floats | None = None, first: int = 0, lam: float = 0.0
-) -> tuple[Floats, float]:
-    """Run Algorithm 1 of Nguyen22, rows of C in the simplex, and measure the gap of Fact 1.
-
-    The gap is the smallest one between the two least entries of a row of the gradient.
-    """
-    n = len(X)
-    C = np.zeros((n, n)) if C is None else C.copy()
-    least_gap = math.inf
-    for t in range(first, first + steps):
-        gradient = (C @ X - X) @ X.T
-        if lam > 0:
-            powers = np.exp((C - C.max(axis=0)) / 1e-5)
-            gradient = gradient + lam * powers / powers.sum(axis=0)
-        active = np.linalg.norm(C @ X - X, axis=1) > 1e-9
-        # A row that is fitted exactly has a constant gradient, against (15): it stays.
-        chosen = np.where(active, gradient.argmin(axis=1), C.argmax(axis=1))
-        two = np.partition(gradient, 1, axis=1)[:, :2]
-        gaps = (two[:, 1] - two[:, 0])[active]
-        least_gap = min(least_gap, float(gaps.min(initial=math.inf)))
-        C *= 1 - 2 / (t + 2)
-        C[np.arange(n), chosen] += 2 / (t + 2)
-    return C, least_gap
-
-
 def merit_lemmas(settings: Settings) -> Measured:
     """Test Theorem 1, Fact 1, Lemma 1 without noise; Proposition 1 at 20 dB, warm start."""
     trials = 3 if settings.quick else 20
@@ -185,48 +168,47 @@ def merit_lemmas(settings: Settings) -> Measured:
     starts: list[Row] = []
     for trial in range(trials):
         settings.progress(trial / trials, f"trial {trial + 1}")
-        clean = dirichlet_mixtures(100, 30, 8, random_state=settings.seed + trial)
-        anchors, k = clean.anchors, clean.n_components
-        assert anchors is not None  # this generator plants them
-        C, gap = frank_wolfe(clean.data, 300)
-        omega = float(np.linalg.norm(C @ clean.weights - clean.weights, axis=1).max())
-        maxima = C.max(axis=0)
-        rows.append(
-            {
-                "entries outside the anchors": int(np.count_nonzero(np.delete(maxima, anchors))),
-                "smallest gap": gap,
-                "ω √K / 2": omega * math.sqrt(k) / 2,
-                "smallest maximum of an anchor": float(maxima[anchors].min()),
-            }
-        )
+        rows.append(noiseless(settings.seed + trial))
         starts.append(warm_started(settings.seed + trial))
     return Measured({"Without noise": rows, "Warm start": starts})
 
 
+def noiseless(seed: int) -> Row:
+    """Follow 300 steps of Algorithm 1 with λ = 0 on rows without noise."""
+    sample = dirichlet_mixtures(100, 30, 8, random_state=seed)
+    anchors, least_gap = sample.anchors, math.inf
+    assert anchors is not None  # this generator plants them
+    for _, (C, residual, gradient) in zip(range(301), algorithm_1(sample.data, 0.0, 1e-5)):
+        fitted = np.linalg.norm(residual, axis=1) <= 1e-9
+        two = np.partition(gradient, 1, axis=1)[~fitted]
+        least_gap = min(least_gap, float((two[:, 1] - two[:, 0]).min(initial=math.inf)))
+        # A row that is fitted exactly has a constant gradient, against (15): it stays.
+        gradient[fitted, C[fitted].argmax(axis=1)] = -np.inf
+    omega = float(np.linalg.norm(C @ sample.weights - sample.weights, axis=1).max())
+    maxima = C.max(axis=0)
+    return {
+        "entries outside the anchors": int(np.count_nonzero(np.delete(maxima, anchors))),
+        "smallest gap": least_gap,
+        "ω √K / 2": 1 - lemma_1_bound(omega, sample.n_components),
+        "smallest maximum of an anchor": float(maxima[anchors].min()),
+    }
+
+
 def warm_started(seed: int) -> Row:
-    """Compare the smallest difference within an anchor's column to 2ξ / (T (T + 1))."""
-    noisy = dirichlet_mixtures(60, 30, 5, snr=20, random_state=seed)
-    chosen = spa(as_blocks(noisy.data), 5).anchors
-    assert chosen is not None and noisy.anchors is not None  # SPA and the generator have them
-    weights = encoder(noisy.data[chosen], noisy.data.dtype, "simplex")(noisy.data)
+    """Compare the smallest difference within an anchor's column to the bound of Proposition 1."""
+    sample = dirichlet_mixtures(60, 30, 5, snr=20, random_state=seed)
+    X, anchors, steps = sample.data, sample.anchors, 40
+    chosen = spa(as_blocks(X), 5).anchors
+    assert chosen is not None and anchors is not None  # SPA and the generator have them
     C = np.zeros((60, 60))
-    C[:, chosen] = weights
-    rmse = np.sqrt(np.mean((C @ noisy.data - noisy.data) ** 2))
-    first, steps = max(1, round(1 / rmse)), 40
-    D = first * (first + 1) / 2 * differences(C[:, noisy.anchors])
-    off = np.abs(D - np.round(D))
-    xi = float(off[off > 1e-9].min(initial=1.0))
-    lam = float(np.linalg.norm(C @ noisy.data - noisy.data)) / 5
-    last, _ = frank_wolfe(noisy.data, steps, C=C, first=first, lam=lam)
-    t = first + steps
-    apart = differences(last[:, noisy.anchors])
-    least = float(apart[apart > 1e-12].min(initial=math.inf))
-    return {"ξ": xi, "T": t, "smallest difference": least, "bound": 2 * xi / (t * (t + 1))}
-
-
-def differences(columns: Floats) -> Floats:
-    """Return all |c_i − c_j| within each column."""
-    return np.abs(columns[:, None, :] - columns[None, :, :])
+    C[:, chosen] = encoder(X[chosen], X.dtype, "simplex")(X)
+    left = float(np.linalg.norm(C @ X - X))
+    first = max(1, round(math.sqrt(X.size) / left))  # 1 / RMSE
+    bound = proposition_1_bound(C[:, anchors], first, first + steps)
+    path = algorithm_1(X, left / 5, 1e-5, C=C, first_step=first)
+    last, _, _ = next(itertools.islice(path, steps, None))
+    least = smallest_difference(last[:, anchors])
+    return {"T": first + steps, "smallest difference": least, "bound": bound}
 
 
 EXPERIMENTS = declare(

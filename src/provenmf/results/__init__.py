@@ -14,7 +14,7 @@ from provenmf.results.certificate import (
     Status,
     in_digits,
 )
-from provenmf.results.estimates import ErrorBars, Estimate
+from provenmf.results.estimates import ErrorBars
 from provenmf.results.factorization import Factorization, Solution, StopReason, Trace
 from provenmf.results.states import MethodState
 
@@ -24,7 +24,6 @@ __all__ = [
     "Check",
     "Direction",
     "ErrorBars",
-    "Estimate",
     "Factorization",
     "Measure",
     "MethodState",

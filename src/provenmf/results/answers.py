@@ -1,6 +1,6 @@
 """An answer in the terms of an application; what its `find_*` function returns, saved whole.
 
-An application factorizes a matrix of its own making (words in projected coordinates, groups of
+An application factorizes a derived matrix (words in projected coordinates, groups of
 pixels, …). Its answer derives from `Answer`: a frozen record whose fields are arrays and plain
 values, so that saving, loading, comparing, tables and reports need to know no more than the
 fields and the few properties here.
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
+Bounds = Literal["standard_errors", "lower", "upper"]
 
 # Names of components, rows and columns: stored, or made from a word and a number.
 
@@ -59,7 +60,7 @@ PART = 2**17  # rows that are added up together
 
 @dataclass(frozen=True)
 class Words:
-    """What users call things: the heading, a component, a row, a column, the largest entries."""
+    """Names for readers: heading, component, row, column, largest entries."""
 
     title: str
     component: str
@@ -70,7 +71,7 @@ class Words:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read the data behind an answer from a file; each application uses what it needs."""
+    """Options for reading the data of an answer from a file; an application uses what it needs."""
 
     key: str | None = None
     vocabulary: Path | None = None
@@ -205,14 +206,18 @@ class Answer(Plotted):
         raise InvalidInput(f"{type(self).__name__} has no transform: fit the new data too")
 
     @checked()
-    def table(self, of: Literal["weights", "components"] = "weights") -> pandas.DataFrame:
-        """Return the weights, or the components, as a data frame with names.
+    def table(
+        self,
+        of: Literal["weights", "components"] | Bounds = "weights",
+    ) -> pandas.DataFrame:
+        """Return the weights, the components, or their error bars as a data frame with names.
 
         Parameters
         ----------
-        of : {"weights", "components"}, default="weights"
+        of : {"weights", "components", "standard_errors", "lower", "upper"}, default="weights"
             "weights" has a line for each row of the data and a column for each component;
-            "components" a line for each component.
+            "components" a line for each component. The others are the standard errors and both
+            ends of the intervals of `error_bars`, in the form of the table that they are about.
         """
         try:
             import pandas
@@ -223,7 +228,11 @@ class Answer(Plotted):
             return pandas.DataFrame(self.weights, index=list(self.row_names), columns=names)
         if of == "components":
             return pandas.DataFrame(self.components, index=names, columns=list(self.column_names))
-        raise InvalidInput(f"of={of!r} is not 'weights' or 'components'")
+        if self.error_bars is None:
+            raise InvalidInput(f"of={of!r} is not known: this answer has no error bars")
+        frame = self.table("weights" if self.error_bars.of == "weights" else "components")
+        values = getattr(self.error_bars, of)
+        return pandas.DataFrame(values, index=frame.index, columns=frame.columns)
 
     def tables(self) -> dict[str, pandas.DataFrame]:
         """Return the whole answer as tables: an overview, the weights and the components.
@@ -243,19 +252,10 @@ class Answer(Plotted):
         )
         named = {"overview": overview, f"{self.words.row}_weights": weights}
         named |= {plural(self.words.component): components}
-        return named | self._error_tables(components, weights)
-
-    def _error_tables(
-        self, components: pandas.DataFrame, weights: pandas.DataFrame
-    ) -> dict[str, pandas.DataFrame]:
-        """Return standard errors and both ends of the intervals, in the form of their table."""
-        bars = self.error_bars
-        if bars is None:
-            return {}
-        like = weights if bars.of == "weights" else components
-        return {
-            name: like * 0.0 + getattr(bars, name) for name in ("standard_errors", "lower", "upper")
-        }
+        if self.error_bars is not None:
+            bars: tuple[Bounds, ...] = ("standard_errors", "lower", "upper")
+            named |= {name: self.table(name) for name in bars}
+        return named
 
     def to_anndata(self, data: anndata.AnnData | None = None) -> anndata.AnnData:
         """Return the answer as an AnnData: weights in `obsm`, components in `varm`.

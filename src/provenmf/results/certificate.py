@@ -1,4 +1,4 @@
-"""What can be believed about a factorization: checks, bounds, estimates, measures."""
+"""Certificates: checks, bounds, estimates and measures of a factorization."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
 
-from provenmf.results.estimates import Estimate, Evidence
+from provenmf.results.estimates import Evidence
 
 Status = Literal["holds", "fails", "unknown"]
 Direction = Literal["<=", ">="]
@@ -66,7 +66,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What can be believed about a factorization, three kinds of statement never mixed.
+    """Proved, measured and estimated statements about a factorization, kept apart.
 
     Numbers that are not finite say nothing and are left out of bounds and measures.
 
@@ -80,8 +80,6 @@ class Certificate:
         *Proved*: only what follows for this data, e.g. `relative_error_gap`.
     measures : mapping of str to float or tuple of floats
         *Measured*: computed from data and result, with no assumption behind them.
-    estimates : mapping of str to Estimate
-        *Estimated*: statistical, each with its confidence and what it assumes.
     evidence : Evidence or None
         *Estimated*: what rows that were not used to find them say about the components.
     recomputed : bool
@@ -98,17 +96,12 @@ class Certificate:
     checks: tuple[Check, ...] = ()
     bounds: Mapping[str, float] = field(default_factory=dict)
     measures: Mapping[str, Measure] = field(default_factory=dict)
-    estimates: Mapping[str, Estimate] = field(default_factory=dict)
     evidence: Evidence | None = None
     recomputed: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", _finite(self.bounds))
         object.__setattr__(self, "measures", _finite(self.measures))
-        estimates = {
-            name: value for name, value in self.estimates.items() if math.isfinite(value.value)
-        }
-        object.__setattr__(self, "estimates", estimates)
 
     @property
     def verdict(self) -> str:
@@ -124,7 +117,6 @@ class Certificate:
             checks=self.checks + other.checks,
             bounds={**self.bounds, **other.bounds},
             measures={**self.measures, **other.measures},
-            estimates={**self.estimates, **other.estimates},
             evidence=self.evidence or other.evidence,
             recomputed=self.recomputed and other.recomputed,
         )
@@ -140,20 +132,18 @@ class Certificate:
                 name: list(value) if isinstance(value, tuple) else value
                 for name, value in self.measures.items()
             },
-            "estimates": {name: vars(value).copy() for name, value in self.estimates.items()},
             "evidence": None if self.evidence is None else self.evidence.to_dict(),
             "meanings": self.meanings(),
         }
 
     def meanings(self) -> dict[str, str]:
         """Return a sentence for each number, by its name."""
-        measured = {name: meaning(name) for name in (*self.measures, *self.estimates)}
+        measured = {name: meaning(name) for name in self.measures}
         return measured | {name: proved(name) for name in self.bounds}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Certificate:
         """Undo `to_dict`; the result is marked as not recomputed. The verdict is formed anew."""
-        estimates = content.get("estimates", {})
         evidence = content.get("evidence")
         return cls(
             method=content["method"],
@@ -163,7 +153,6 @@ class Certificate:
                 name: tuple(value) if isinstance(value, list) else value
                 for name, value in content["measures"].items()
             },
-            estimates={name: Estimate(**value) for name, value in estimates.items()},
             evidence=None if evidence is None else Evidence.from_dict(evidence),
             recomputed=False,
         )
@@ -225,6 +214,7 @@ def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
 # A sentence for each number that a certificate can hold, by its short identifier; the printed
 # certificate, the report and JSON all read it.
 
+SCALED = "scaled_"  # before the name of a quantity of rows that are divided by their sums
 # Measured: the quantity.
 MEASURED = {
     "relative_error": "relative error of the factorization, ‖X − WC‖ / ‖X‖",
@@ -240,12 +230,8 @@ MEASURED = {
     "most, when a row moves by a length of 1",
     "smallest_singular_value": "smallest singular value of the components",
     "anchor_margin": "distance of an anchor to the mixtures of all other rows, at least",
-    "scaled_anchor_margin": "distance of an anchor to the mixtures of all other rows, at "
-    "least; all rows divided by their sums",
     "rows_near_anchors": "number of rows so near to an anchor that they count as the same",
     "anchor_radius": "largest distance of these rows from their anchor",
-    "scaled_anchor_radius": "largest distance of these rows from their "
-    "anchor, all rows divided by their sums",
     "anchors_that_stand_out": "anchors that stand out by more than twice the largest residual",
     "size_angles": "size angles of the cones, in radians",
     "smallest_axis_angle": "smallest angle between two axes, in radians",
@@ -297,15 +283,9 @@ PROVED = {
     "mixture of other rows, if noise changed no row by more than",
     "anchor_group_noise": "each anchor, or a row as near to it as "
     "stated below, is a corner of the noise-free data, if noise changed no row by more than",
-    "scaled_anchor_noise": "each anchor is a corner of the noise-free "
-    "data, if noise changed no row, divided by its sum, by more than",
-    "scaled_anchor_group_noise": "each anchor, or a row as "
-    "near to it as stated below, is a corner of the noise-free data, if noise changed no row, "
-    "divided by its sum, by more than",
     "surviving_anchors": "anchors, or rows as near to them as stated below, that are "
     "corners of the noise-free data, if noise changed no row by more than its own distance to the "
     "mixtures of the anchors, or the median of these where that is more: at least",
-    "scaled_surviving_anchors": "the same of all rows divided by their sums: at least",
     "space_angle_degrees": "the space spanned by any factorization of this rank that fits at least "
     "as well is within an angle of that of the leading singular vectors, in degrees, of at most",
     "nearby_fit_mixing": "other nonnegative parts nearby with the same product are mixtures of "
@@ -322,19 +302,19 @@ PROVED = {
     "by at most",
 }
 
-# Estimated: the quantity; confidence and assumption stand beside it.
-ESTIMATED = {
-    "components_standard_error": "standard error of the components, relative to their size",
-    "weights_standard_error": "standard error of the weights, relative to their size",
-    "least_recurrence": "share of the resamples in which the least stable component came back",
-}
-
 
 def meaning(name: str) -> str:
-    """Return the sentence of a measured or estimated quantity."""
-    return MEASURED.get(name) or ESTIMATED.get(name) or name.replace("_", " ")
+    """Return the sentence of a measured quantity."""
+    return _of_scaled_rows(name, MEASURED) or name.replace("_", " ")
 
 
 def proved(name: str) -> str:
     """Return the beginning of the sentence of a proved bound, which its value completes."""
-    return PROVED.get(name) or meaning(name)
+    return _of_scaled_rows(name, PROVED) or meaning(name)
+
+
+def _of_scaled_rows(name: str, sentences: Mapping[str, str]) -> str:
+    """Return the sentence of a quantity, prefixed if it is about scaled rows."""
+    plain = name.removeprefix(SCALED)
+    said = sentences.get(plain, "")
+    return f"with all rows divided by their sums: {said}" if said and plain != name else said

@@ -72,7 +72,7 @@ def _cells(tag: str, texts: Iterable[str]) -> str:
 
 
 # The report stands above the records and knows their types, so that its module is named here and
-# not imported, as pandas does with its plotting backends; nothing is loaded before somebody plots.
+# not imported, as pandas does with its plotting backends; it is loaded with the first plot.
 
 
 class Plotted:

@@ -1,13 +1,13 @@
-"""What a solver returns, and a fit as a record."""
+"""Records of a solver's result and of a fit."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,16 @@ from provenmf.results.display import Plotted
 from provenmf.results.estimates import ErrorBars
 from provenmf.results.states import MethodState, Shape, agree
 
+if TYPE_CHECKING:
+    import anndata
+    import pandas
+
 # Where a result comes from: file, command and time, for the top of its report.
 
 
 @dataclass(frozen=True)
 class Origin:
-    """How a result was made by the command line.
+    """Provenance of a result of the command line.
 
     Parameters
     ----------
@@ -69,9 +73,7 @@ class StopReason(StrEnum):
     ALL_ANCHORS = "all anchors chosen"
     ALL_CENTROIDS = "all centroids chosen"
     ALL_DIRECTIONS = "all directions found"
-    NOTHING_TO_PROJECT = "nothing left to project"
-    NOTHING_TO_SPAN = "nothing left to span"
-    NOTHING_OUTSIDE = "nothing left outside the cone"
+    ALL_EXPLAINED = "all rows explained"
     NO_WEIGHTS = "no row has a weight above the threshold"
     DEPENDENT = "features_became_dependent"
     STALLED = "stalled"
@@ -98,9 +100,7 @@ _SENTENCES = {
     StopReason.ALL_CENTROIDS: "The fit found as many components as you asked for.",
     StopReason.ALL_DIRECTIONS: "The fit stopped because every direction of the data has a "
     "component.",
-    StopReason.NOTHING_TO_PROJECT: "The fit stopped because the anchors explain every row.",
-    StopReason.NOTHING_TO_SPAN: "The fit stopped because the anchors explain every row.",
-    StopReason.NOTHING_OUTSIDE: "The fit stopped because the anchors explain every row.",
+    StopReason.ALL_EXPLAINED: "The fit stopped because the anchors explain every row.",
     StopReason.STALLED: "The fit stalled: more iterations made the result worse; the best is kept.",
     StopReason.NO_WEIGHTS: "The fit stopped because no row has a weight above the threshold.",
     StopReason.DEPENDENT: "The fit stopped because the features became linearly dependent; those "
@@ -113,7 +113,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What happened in each iteration: equally long columns by name.
+    """Record of each iteration: columns of equal length by name.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Trace:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a solver found: components (k, d), and how it got there.
+    """Result of a solver: components (k, d), trace and reason to stop.
 
     weights : (n, k), where the method has found some on its way, as `provenmf.data.Rows`.
     state : what the method keeps for itself, see `records.states`.
@@ -254,7 +254,7 @@ class Factorization(Plotted):
             return weights
 
     def __getstate__(self) -> dict[str, Any]:
-        """Fetch the weights first: a copy for another process has them in it."""
+        """Return the state for pickling, with the weights loaded."""
         assert self.weights is not None  # now they are here
         return self.__dict__
 
@@ -303,6 +303,18 @@ class Factorization(Plotted):
 
         return answer_html(as_answer(self), repr(self))
 
+    def table(self, of: Literal["weights", "components"] = "weights") -> pandas.DataFrame:
+        """Return the weights or the components as a data frame with names; see `Answer.table`."""
+        from provenmf.results.answers import as_answer
+
+        return as_answer(self).table(of)
+
+    def to_anndata(self, data: anndata.AnnData | None = None) -> anndata.AnnData:
+        """Return weights in `obsm` and components in `varm`; see `Answer.to_anndata`."""
+        from provenmf.results.answers import as_answer
+
+        return as_answer(self).to_anndata(data)
+
     def __eq__(self, other: object) -> bool:
         return agree(self, other) if isinstance(other, Factorization) else NotImplemented
 
@@ -312,14 +324,3 @@ class Factorization(Plotted):
         from provenmf.io import save
 
         save(self, path)
-
-
-def with_estimates(
-    factorization: Factorization, bars: ErrorBars, values: NDArray[np.float64]
-) -> Factorization:
-    """Add a summary of error bars to the estimates of the certificate."""
-    certificate = factorization.certificate
-    if certificate is None:
-        return factorization
-    estimates = {**certificate.estimates, **bars.estimates(values)}
-    return replace(factorization, certificate=replace(certificate, estimates=estimates))

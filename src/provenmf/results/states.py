@@ -1,4 +1,4 @@
-"""Parts of records: named sizes of arrays, equality, and the state that a method keeps of a fit.
+"""Parts of records: named array sizes, equality, and the state that a method saves.
 
 A solver puts its state on `Solution.state`, and it stays on `Factorization.state`; estimators,
 guarantees and the advisor read its fields. All fields are arrays or plain values, and are saved
@@ -59,7 +59,7 @@ def agree(a: object, b: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class MethodState:
-    """Base of what methods keep; a subclass has a field for each thing kept."""
+    """Base of the states that methods save."""
 
     @classmethod
     def of(cls, record: Any) -> Self:

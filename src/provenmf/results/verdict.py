@@ -91,9 +91,12 @@ def fit_sentences(certificate: Certificate) -> list[str]:
             for factor in ("weights", "components")
         ]
         share = max(gaps) / divergence if divergence > 0 else 0.0
+        percent = f"{max(explained, 0.0):.1%}"
+        fit = f"The factors explain {percent} of the deviance from independent rows and columns"
+        if explained <= -0.0005:
+            fit = "The factors fit worse than independent rows and columns would"
         return [
-            f"The factors explain {explained:.1%} of the deviance from independent rows and "
-            "columns; with either factor kept, the other could lower the divergence by at most "
+            f"{fit}; with either factor kept, the other could lower the divergence by at most "
             f"{rounded_up(100 * share)} %."
         ]
     error = certificate.measures.get("relative_error")
@@ -136,11 +139,6 @@ def printed(certificate: Certificate) -> str:
             lines += ["", f"  {title}"]
             for name, value in values.items():
                 lines += _number_lines(name, in_digits(value), meanings[name])
-    if certificate.estimates:
-        lines += ["", "  Estimated"]
-        for name, estimate in certificate.estimates.items():
-            behind = f"; with confidence {estimate.confidence:.3g}, if {estimate.assumes}"
-            lines += _number_lines(name, in_digits(estimate.value), meanings[name] + behind)
     if not certificate.bounds:
         lines += ["", "  Proved: nothing on this data"]
     return "\n".join(lines)
@@ -173,7 +171,7 @@ def _check_lines(check: Check) -> list[str]:
     numbers = f" {value:>9} {needed}"
     if len(check.name) <= 30 and len(check.theorem) <= 16:
         lines = [f"  {check.status:8}{check.name:30} {check.theorem:16}{numbers}".rstrip()]
-    else:  # nothing is cut off: names that are too long have a line of their own
+    else:  # names that are too long get a separate line
         lines = [f"  {check.status:8}{check.name}, {check.theorem}"]
         lines += [f"{'':57}{numbers}".rstrip()]
     return [*lines, *wrap(check.note, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)]

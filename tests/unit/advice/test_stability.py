@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from provenmf import HALS, SPA, load, stability
+from provenmf import HALS, SPA, stability
 from provenmf.advice.stability import matched_cosines
 from provenmf.errors import InvalidInput
 
@@ -27,15 +27,6 @@ def test_planted_components_come_back(found):
 def test_too_many_components_do_not():
     many = stability(HALS(8, tol=1e-3), planted(noise=0.1), n_resamples=6)
     assert not many.is_stable.all()
-
-
-def test_the_certificate_keeps_the_estimate(found, tmp_path):
-    estimate = found.factorization.certificate.estimates["agreement_of_components_over_resamples"]
-    assert estimate.value == found.lowest.min()
-    assert estimate.confidence == pytest.approx(6 / 7)
-    found.factorization.save(tmp_path / "stable.npz")
-    again = load(tmp_path / "stable.npz").certificate
-    assert again.estimates == found.factorization.certificate.estimates
 
 
 def test_words_and_numbers(found):

@@ -8,7 +8,13 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import HALS, PoissonNMF
-from provenmf.certificate.evidence import _log_evalue, confirm_components, posterior_weights
+from provenmf.certificate.evidence import (
+    _log_evalue,
+    combine,
+    confirm_components,
+    fit_weights_in_place,
+    subtract_likelihood_in_place,
+)
 from provenmf.errors import InvalidInput
 from provenmf.results.estimates import Evidence
 
@@ -39,6 +45,15 @@ def test_true_components_are_confirmed_and_too_many_are_not(counts):
     assert right.confidence > 0.95
     assert len(many.confirmed) <= 4
     assert max(right.errors) < 5  # degrees
+
+
+def test_components_of_large_counts_are_confirmed_though_they_vary_far_more_than_poisson():
+    """A prior of 30 counts at most left one of three, and none of the leukemia samples'."""
+    rng = np.random.default_rng(1)
+    profiles = rng.dirichlet(np.full(40, 0.3), 3)
+    mean = 3000 * rng.gamma(1, 1, (600, 1)) * (rng.dirichlet(np.full(3, 0.5), 600) @ profiles)
+    X = rng.poisson(mean * rng.gamma(1, 1, mean.shape)).astype(float)
+    assert judged(X, 3).confirmed == (0, 1, 2)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -123,19 +138,26 @@ def test_sparse_and_dense_rows_agree():
         assert np.allclose(dense.error_probabilities, sparse.error_probabilities)
 
 
-def test_posterior_weights_are_those_of_em():
+def test_weights_are_those_of_em_on_seen_columns_and_predict_unseen_ones():
     rng = np.random.default_rng(0)
     X, H = rng.poisson(2.0, (6, 12)).astype(float), rng.dirichlet(np.ones(12), 3)
-    shares, strength = np.array([0.5, 0.3, 0.2]), 2.0
-    sums, expected = H.sum(axis=1), (shares * H.sum(axis=1)).sum()
-    rows = sp.csr_array(X)
-    found = posterior_weights(
-        rows.indptr, rows.indices, rows.data, np.ascontiguousarray(H.T), shares, strength, 25
-    )
-    for x, w in zip(X, found):
-        v = shares * x.sum() / expected
+    X[2] = 0
+    seen = rng.random(12) < 0.6
+    shares, strength, flat = np.array([0.5, 0.3, 0.2]), 2.0, np.full(6, 0.01)
+    sums = H[:, seen].sum(axis=1)
+    rows, found, loss = sp.csr_array(X), np.zeros((6, 3)), np.zeros(6)
+    entries = rows.indptr, rows.indices, rows.data, seen, H
+    fit_weights_in_place(*entries, shares, sums, strength, 25, found)
+    subtract_likelihood_in_place(*entries, found, flat, loss)
+    assert not found[2].any()
+    for x, w, own in zip(X, found, loss):
+        assert np.isclose(own, -(x * np.log(w @ H + 0.01))[~seen].sum())
+        if not x.any():
+            continue
+        x, part = x[seen], H[:, seen]
+        v = shares * x.sum() / (shares @ sums)
         for _ in range(25):
-            v = v * ((x / (v @ H)) @ H.T) + strength * shares * sums / expected
+            v = v * ((x / (v @ part)) @ part.T) + strength * shares * sums / (shares @ sums)
             v /= sums * (1 + strength / x.sum())
         assert np.allclose(w, v)
 
@@ -154,15 +176,15 @@ def test_the_record_goes_to_json_and_back():
             "ccncc",
             "4 of 5 topics are confirmed in documents that were not used to find them (99.8 % "
             "sure); topic 3 is not: use 4 topics, or do not interpret it. The word probabilities "
-            "of the confirmed topics are about 1 % off by chance (topic 2: 4), as two halves of "
-            "the documents show.",
+            "of the confirmed topics are about 1 % off (topic 2: 4), rarely twice as much, as two "
+            "halves of the documents show.",
         ),
         (
             "cnc",
             "2 of 3 topics are confirmed in documents that were not used to find them (99.8 % "
             "sure); topic 2 is not: try fewer topics or more documents, or do not interpret it. "
-            "The word probabilities of the confirmed topics are about 4 % off by chance, as two "
-            "halves of the documents show.",
+            "The word probabilities of the confirmed topics are about 4 % off, rarely twice as "
+            "much, as two halves of the documents show.",
         ),
         (
             "nnn",
@@ -170,10 +192,16 @@ def test_the_record_goes_to_json_and_back():
             "not interpret them; try fewer topics or more documents.",
         ),
         (
+            "cc",
+            "Both topics are confirmed in documents that were not used to find them (99.9 % sure). "
+            "The word probabilities of the topics are less than 0.1 % off, rarely twice as much, "
+            "as two halves of the documents show.",
+        ),
+        (
             "c",
             "The topic is confirmed in documents that were not used to find it (99.9 % sure). "
-            "The word probabilities of the topic are about 1 % off by chance, as two halves of "
-            "the documents show.",
+            "The word probabilities of the topic are about 1 % off, rarely twice as much, as two "
+            "halves of the documents show.",
         ),
     ],
 )
@@ -182,8 +210,27 @@ def test_sentences_say_which_are_real_and_what_to_do(judgements, said):
     k = len(words)
     if k == 5:
         wrong, apart = (0.001, 0.002, 0.9, 0.001, 0.001), (2.0, 8.0, 30.0, 2.0, 2.0)
+    elif k == 2:
+        wrong, apart = (0.001, 0.001), (2e-6, 1e-6)
     else:
         wrong, apart = (0.001, 0.9, 0.002)[:k], (2.0, 30.0, 8.0)[:k]
     evidence = Evidence(words, wrong, apart, noun="topic")
     evidence = replace(evidence, row="document", entries="word probabilities", measure="%")
     assert " ".join(evidence.sentences()) == said
+
+
+def test_components_of_no_application_are_off_by_chance_and_bias():
+    evidence = Evidence(("confirmed",) * 3, (0.01,) * 3, (2.0, 3.0, 8.0))
+    assert evidence.sentences()[1] == (
+        "Chance turns the components by about 1.5 degrees (component 3: 4), as two halves of the "
+        "rows show; a bias that both halves have comes on top."
+    )
+
+
+def test_versions_nearer_to_other_components_are_not_the_same():
+    """A mixture of two materials was confirmed: spectra have large cosines whatever they are of."""
+    whole = np.array([[1, 0.1], [1, 0.4]])
+    halves = np.array([[1, 0.0], [1, 0.3]]), np.array([[1, 0.32], [1, 0.5]])
+    sure = (np.full(2, 50.0), np.full(2, 50.0))
+    assert combine(whole, halves, sure, 100).confirmed == ()
+    assert combine(whole, (halves[0], halves[0] + 0.01), sure, 100).confirmed == (0, 1)

@@ -115,12 +115,12 @@ def test_repeated_singular_values_leave_the_bound_below_an_achieved_error():
     counts = [100] * 8 + list(range(90, 8, -9)) + [1] * 1100
     owner = np.repeat(np.arange(len(counts)), counts)
     rows = sp.csr_array((np.ones(len(owner)), (np.arange(len(owner)), owner)))
-    fitted = ConeNMF(8, random_state=0, certify="full").fit(rows)
+    fitted = ConeNMF(8, certify="full").fit(rows)
     bounds, error = fitted.certificate_.bounds, fitted.certificate_.measures["relative_error"]
     best = np.sqrt(1 - 800 / sum(counts))
     assert bounds["relative_error_lower_bound"] <= best <= error
     assert bounds["relative_error_lower_bound"] == pytest.approx(best, abs=1e-6)
-    again = ConeNMF(8, random_state=0, certify="full").fit(rows).certificate_
+    again = ConeNMF(8, certify="full").fit(rows).certificate_
     assert again.bounds == bounds
 
 

@@ -24,7 +24,7 @@ WRONG = [
     ("fit good.csv --colour red", ["--colour"]),
     (
         "fit signed.csv -k 1",
-        ["set them to zero, or use a method that allows them", "--method 'spa'"],
+        ["set them to zero", "or use a method that allows them", "--method 'spa'"],
     ),
     ("fit evil.npz -k 1 -m spa", ["evil.npz", "refused"]),
     ("report foreign.npz", ["foreign.npz"]),
@@ -160,7 +160,7 @@ def test_npy_that_is_no_matrix_of_numbers(run, tmp_path, content):
         (["fit", "data.csv", "--bogus"], "No such option: --bogus"),
         (["fit", "data.csv", "--n-componets", 3], "--n-components"),
         (["fit", "data.csv", "-k", "four"], "'--n-components' / '-k'"),
-        (["fit"], "Missing argument 'DATA'"),
+        (["fit"], "Missing argument 'data'"),
         (["fitt", "data.csv"], "No such command 'fitt'"),
         (["demo", "extra"], "extra"),
         (["--bogus"], "No such option: --bogus"),

@@ -57,9 +57,9 @@ def test_certify_agrees_with_the_stored_certificate(run, separable, tmp_path):
 
 def test_report_of_a_saved_result(run, separable, tmp_path):
     run("fit", separable, "-k", 2, "--method", "spa", "--no-report", "-o", "r.npz")
-    ran = run("report", "r.npz", "--title", "<Mine>")
+    ran = run("report", "r.npz")
     assert ran.code == 0
-    assert "&lt;Mine&gt;" in (tmp_path / "r.html").read_text()
+    assert "separable" in (tmp_path / "r.html").read_text()
 
 
 def test_topics_of_texts(run, corpus):
@@ -108,20 +108,14 @@ def test_communities_by_every_method(run, graph, tmp_path):
     assert refused.code == 2 and "does not find pure nodes" in refused.err
 
 
-def test_communities_against_known_memberships(run, tmp_path):
-    assert run("generate", "network", "n_nodes=120", "n_communities=2", "-o", "net.npz").code == 0
-    np.save(tmp_path / "truth.npy", np.load(tmp_path / "net.npz")["memberships"])
-    ran = run("communities", "net.npz", "-k", 2, "--method", "spa", "--truth", "truth.npy")
-    assert ran.code == 0, ran
-    assert "Rank correlation with the known memberships" in ran.out
-
-
-def test_unmix_against_the_truth(run, cube, tmp_path):
-    ran = run("unmix", cube, "-k", 3, "--method", "spa", "--truth", cube)
+def test_unmix_finds_the_spectra(run, cube, tmp_path):
+    ran = run("unmix", cube, "-k", 3, "--method", "spa")
     assert ran.code == 0, ran
     assert_readable(ran.out)
-    result = load(tmp_path / "cube-result.npz")
-    assert result.agreement.angles.max() < 0.05
+    result, known = load(tmp_path / "cube-result.npz"), np.load(cube)["E"].T
+    found = result.endmembers / np.linalg.norm(result.endmembers, axis=1, keepdims=True)
+    cosines = found @ (known / np.linalg.norm(known, axis=1, keepdims=True)).T
+    assert cosines.max(axis=0).min() > np.cos(0.05)
     assert run("certify", "cube-result.npz", cube).code == 0
 
 
@@ -227,19 +221,6 @@ def test_options_of_the_program_stand_in_any_place_but_not_in_vain(run, separabl
     assert ran.code == 2 and "report has no --max-iter: leave it out" in ran.err
 
 
-def test_unmix_against_spectra_alone_and_with_a_mask(run, cube, tmp_path):
-    with np.load(cube) as stored:
-        np.savez(tmp_path / "truth.npz", E=stored["E"])
-    mask = np.ones((8, 9))
-    mask[7] = 0
-    np.save(tmp_path / "mask.npy", mask)
-    ran = run("unmix", cube, "-k", 3, "--truth", "truth.npz", "--mask", "mask.npy", "--no-report")
-    assert ran.code == 0, ran
-    agreement = load(tmp_path / "cube-result.npz").agreement
-    assert agreement.angles.max() < 0.05 and agreement.abundance_rmse is None
-    assert "9 pixels with missing values masked" in ran.out
-
-
 @pytest.mark.parametrize("name", ["posts.csv", "posts.json"])
 def test_texts_as_other_programs_write_them(run, corpus, tmp_path, name):
     lines = corpus.read_text().splitlines()
@@ -258,19 +239,6 @@ def test_a_wrong_field_is_answered_with_those_there_are(run, tmp_path):
     assert ran.code == 2 and "it has id, body" in ran.err and "--field 'body'" in ran.err, ran
 
 
-def test_without_the_parts_of_a_report_the_result_is_written(run, separable, tmp_path, monkeypatch):
-    import provenmf.report
-    from provenmf.errors import MissingExtra
-
-    def missing(*arguments, **more):
-        raise MissingExtra("An HTML report", "report")
-
-    monkeypatch.setattr(provenmf.report, "write", missing)
-    ran = run("fit", separable, "-k", 2, "-m", "spa", "-o", "r.npz")
-    assert ran.code == 0 and "pip install 'provenmf[report]'" in ran.err, ran
-    assert (tmp_path / "r.npz").exists()
-
-
 def test_numbers_of_topics_of_texts_are_compared(run, tmp_path):
     rng = np.random.default_rng(0)
     subjects = [[f"w{s}{i}" for i in range(12)] for s in "abc"]
@@ -282,6 +250,9 @@ def test_numbers_of_topics_of_texts_are_compared(run, tmp_path):
     found = json.loads(run("rank", path, "--field", "body", "--ranks", "2,3,5", "--json").out)
     assert found["best"] == 3 and found["numbers"] == [2, 3, 5]
     assert "3 topics" in run("rank", path, "--field", "body", "--ranks", "2,3").out
+    table = tmp_path / "texts.csv"  # a column "text" is read as texts, as `topics` does
+    table.write_text(path.read_text().replace("body", "text", 1))
+    assert "3 topics" in run("rank", table, "--ranks", "2,3").out
 
 
 def test_documents_have_names_from_a_column(run, tmp_path, corpus):

@@ -9,7 +9,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from provenmf import load
-from provenmf.io import read_table
+from provenmf.applications.topics.texts import write_counts
+from provenmf.io import TextFile, read_table
 
 anndata = pytest.importorskip("anndata")
 
@@ -66,7 +67,7 @@ LINES = ["ship sail wave", "", "bread oven", "ship", "oven bread yeast", "sail s
 
 def test_topics_of_converted_texts_are_those_of_the_texts(run, tmp_path):
     texts(tmp_path / "t.jsonl", LINES * 5)
-    assert run("convert", "t.jsonl", "t.npz").code == 0
+    write_counts(TextFile(tmp_path / "t.jsonl"), tmp_path / "t.npz")
     assert sp.load_npz(tmp_path / "t.npz").dtype == np.int32
     assert run("topics", "t.jsonl", "-k", 2, "-o", "a.npz", "--no-report").code == 0
     ran = run("topics", "t.npz", "-k", 2, "-o", "b.npz", "--no-report")
@@ -90,13 +91,6 @@ def test_fit_reads_converted_rows_in_blocks_with_their_names(run, tmp_path):
     assert here.row_names.tolist() == there.row_names.tolist()
 
 
-def test_columns_of_texts_need_the_option(run, tmp_path):
-    (tmp_path / "t.csv").write_text("year,text\n1,ship sail\n2,sail ship\n3,ship wave\n")
-    assert run("convert", "t.csv", "t.npz").code == 2
-    assert run("convert", "t.csv", "t.npz", "--texts", "--max-share", 1).code == 0
-    assert read_table(tmp_path / "t.npz").column_names == ["sail", "ship"]
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -105,7 +99,7 @@ def test_columns_of_texts_need_the_option(run, tmp_path):
         (("in.csv", "nowhere/out.npz"), "does not exist"),
         (("nothing.csv", "out.npz"), "does not exist"),
         (("in.csv", "out.npz", "--key", "x"), "one matrix only"),
-        (("bad.jsonl", "out.npz"), "line 2 is not JSON"),
+        (("bad.jsonl", "out.npz"), "not a matrix file"),
         (("bad.csv", "out.npz"), "row 41, column 2"),
         (("bad.mtx", "out.npz"), "Truncated file"),
         (("ragged.csv", "out.npz"), "columns"),

@@ -59,14 +59,6 @@ def test_a_file_that_changes_between_passes(path):
     SPA(3).fit(path)  # now nobody does
 
 
-def test_truncated_files(path):
-    content = path.read_bytes()
-    for length in (len(content) - 8, len(content) // 2, 130, 40, 0):
-        path.write_bytes(content[:length])
-        with pytest.raises(UnreadableFile, match="truncated|not a .npy matrix"):
-            as_blocks(path)
-
-
 @pytest.mark.parametrize("model", [SPA(2), HALS(2)])
 def test_the_first_bad_entry_is_named(path, model):
     X = np.load(path)
@@ -84,17 +76,3 @@ def test_the_first_missing_entry_of_sparse_rows_is_named():
     rows = da.from_array(X, chunks=(4, 9)).map_blocks(sp.csr_array, meta=sp.csr_array((0, 0)))
     with pytest.raises(InvalidInput, match=r"NaN in 1 entries, the first of them in row 6 \(block"):
         SPA(2).fit(rows)
-
-
-def test_an_hdf5_file_that_changes_is_noticed(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    path = tmp_path / "X.h5"
-    with h5py.File(path, "w") as file:
-        file["X"] = np.random.default_rng(0).random((60, 5))
-    with h5py.File(path, "r") as file:
-        blocks = as_blocks(file["X"], block_rows=20)
-        assert blocks.map_reduce(np.sum) > 0
-        with open(path, "ab") as other:
-            other.write(b"more")
-        with pytest.raises(UnreadableFile, match="X.h5 changed while it was read"):
-            blocks.map_reduce(np.sum)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.data import door as kernels
+from provenmf.data import door
 from provenmf.data.door import fingerprint, row_hashes, same_values
 
 
@@ -82,16 +82,16 @@ def test_rows_are_written_in_one_form():
     """The number of entries, their columns and bits; -1 and all bits where most are not zero."""
     made = np.array([[0.0, 2.0, 0.0, 0.0], [1.0, 0.0, 3.0, -0.0], [1.0, 2.0, 0.0, 4.0]])
     bits = made.view(np.int64)
-    expected = [1, 1, bits[0, 1], 2, 0, 2, bits[1, 0], bits[1, 2], -1, *bits[2]]
-    stored = sp.csr_array(made)
-    for write, given in (
-        (kernels.write_dense_rows, (bits,)),
-        (
-            kernels.write_sparse_rows,
-            (stored.indptr, stored.indices, stored.data.view(np.int64), 4),
-        ),
-    ):
-        offsets, out = np.zeros(4, dtype=np.int64), np.zeros(15, dtype=np.int64)
-        write(*given, offsets, out)
-        assert offsets.tolist() == [0, 3, 8, 13]
-        assert out[:13].tolist() == expected
+    expected = [1, bits[0, 1], 0, 2, bits[1, 0], bits[1, 2], *bits[2]]
+    for stored in (made, sp.csr_array(made)):
+        counts, content, offsets = door._written(stored)
+        assert counts.tolist() == [1, 2, -1]
+        assert offsets.tolist() == [0, 2, 6, 10]
+        assert content[:10].tolist() == expected
+
+
+def test_rows_without_zeros_are_hashed_as_they_are():
+    made = np.arange(1.0, 13.0).reshape(4, 3)
+    assert door._written(made)[1].base is not None
+    for one, other in zip(door._written(made), door._written(sp.csr_array(made))):
+        assert one.tolist() == other[: len(one)].tolist()

@@ -92,9 +92,9 @@ def test_a_factorization_keeps_its_error_bars(fitted, tmp_path):
     assert bars.n_resamples == 12 and bars.unstable == () and bars.of == "components"
     assert (bars.lower <= result.components).all() and (result.components <= bars.upper).all()
     assert "12 resamples" in barred.notes[-1]
-    estimate = barred.certificate.estimates["components_standard_error"]
-    assert 0 < estimate.value < 0.1 and "independently" in estimate.assumes
-    assert "components_standard_error" in str(barred.certificate)
+    size = np.linalg.norm(result.components)
+    assert 0 < np.linalg.norm(bars.standard_errors) < 0.1 * size
+    assert "independently" in bars.assumes
     barred.save(tmp_path / "barred.npz")
     assert load(tmp_path / "barred.npz") == barred
 
@@ -119,12 +119,6 @@ def test_tables_have_the_errors(fitted):
 def test_too_few_resamples_are_refused(fitted, number):
     with pytest.raises(InvalidInput, match="n_resamples"):
         with_error_bars(*fitted[:2], number)
-
-
-def test_where_an_entry_may_be_anything_there_is_no_summary():
-    errors = np.array([[0.1, np.inf]])
-    bars = ErrorBars(errors, errors * 0, errors, "weights", "nothing")
-    assert bars.estimates(np.ones((1, 2))) == {}
 
 
 def test_noise_drawn_anew_has_the_size_of_the_residuals(fitted):

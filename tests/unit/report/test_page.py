@@ -152,7 +152,7 @@ def test_a_result_writes_its_report_and_prints_its_components(results, tmp_path)
 def test_a_column_that_is_most_of_the_data_is_said():
     rng = np.random.default_rng(0)
     fit = Factorization("hals", rng.random((9, 2)), rng.random((2, 5)) * [1, 1, 1, 1, 100])
-    assert "100% of the squares of the fit are in column 5" in render(fit)
+    assert "100% of the sum of squares is in column 5" in render(fit)
     assert "very different scales" not in render(replace(fit, components=rng.random((2, 5))))
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput
-from provenmf.reproduce import and_real, merit_real
+from provenmf.reproduce import and_real, merit_real, rivals
 from provenmf.reproduce.claims import Settings
 from provenmf.reproduce.merit import PRINTED_TOPICS, peak_megabytes
 from provenmf.reproduce.merit_real import Contender, Trial, measure_trials, topic_tables
@@ -53,7 +53,7 @@ def test_protocol_and_table(tmp_path):
     made_up_collection(tmp_path / "tdt2", np.random.default_rng(0))
     contenders = {
         "SPA": Contender("spa"),
-        "LDA": Contender("lda"),
+        "LDA": Contender("gibbs"),
         "FastGradient": Contender("fast_gradient", most_words=10),
         "find_topics": Contender("find_topics", {"method": "spa"}),
     }
@@ -107,12 +107,23 @@ def test_of_several_options_the_best_counts(monkeypatch):
     assert trial.measure(Contender("fast_gradient", {"tol": 0}, grid=grid))["mu"] == 2
 
 
+def test_words_are_points_of_the_scaled_cooccurrence():
+    counts = sp.csr_array(np.random.default_rng(0).poisson(0.5, (40, 12)).astype(float))
+    problem = merit_real.word_problem(counts, 3)
+    features = problem.features.toarray()
+    scaled = features.T @ features
+    scaled = (scaled / np.maximum(scaled.sum(axis=1), 1e-300)[:, None])[problem.candidates]
+    left, singular, _ = np.linalg.svd(scaled)
+    best = (left[:, :6] * singular[:6] ** 2) @ left[:, :6].T
+    np.testing.assert_allclose(problem.points @ problem.points.T, best, atol=1e-10)
+
+
 def test_gibbs_sampling_finds_the_topics():
     rng = np.random.default_rng(0)
     topics = np.kron(np.eye(3), np.ones(5)) / 5
     weights = rng.dirichlet(np.full(3, 0.3), 200)
     counts = sp.csr_array(rng.poisson(60 * weights @ topics))
-    found, shares = merit_real.gibbs_lda(counts, 3, 0, sweeps=100)
+    found, shares = rivals.gibbs_lda(counts, 3, 0, sweeps=100)
     found = found / found.sum(axis=1, keepdims=True)
     order = np.argmax(found @ topics.T, axis=1)
     assert sorted(order) == [0, 1, 2]

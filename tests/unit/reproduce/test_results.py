@@ -1,6 +1,7 @@
 import json
 import pkgutil
 import re
+import struct
 import subprocess
 import sys
 from importlib import import_module
@@ -106,6 +107,17 @@ def test_files_of_a_result(result, tmp_path):
     assert json.loads(files["cones-fig1.json"].read_text())["verdict"] == "holds"
 
 
+def test_pictures_are_a_png_file_and_part_of_the_page(tmp_path):
+    images = np.random.default_rng(0).random((2, 4, 3))
+    measured = Measured({"T": [{"n": 1, "e": 0.1}]}, pictures={"first": images, "second": images})
+    result = Result(EXPERIMENT, measured, quick=True, seed=0, seconds=1.0)
+    files = {path.suffix: path for path in write_result(result, tmp_path)}
+    content = files[".png"].read_bytes()
+    assert content[:4] == b"\x89PNG"
+    assert struct.unpack(">II", content[16:24]) == (6, 8)  # two images wide, two rows
+    assert files[".html"].read_text("utf-8").count("data:image/png") == 4
+
+
 def test_foreign_files_in_the_folder_are_ignored(tmp_path):
     (tmp_path / "broken.json").write_text("{")
     (tmp_path / "other.json").write_text("[1]")
@@ -175,3 +187,12 @@ def test_the_list_is_shown_without_importing_an_experiment():
 
 def test_the_package_has_a_record_of_every_experiment():
     assert read_record().keys() <= experiments().keys()
+
+
+def test_the_page_from_papers_to_code_names_what_exists():
+    text = (ROOT / "docs" / "papers.md").read_text("utf-8")
+    for path in set(re.findall(r"`(?:tests/)?((?:unit|papers|properties)/[\w/]+\.py)`", text)):
+        assert (ROOT / "tests" / path).exists(), path
+    rooms = "methods|linalg|metrics|reproduce|datasets|applications"
+    for name in set(re.findall(rf"`((?:{rooms})\.[\w.]+)`", text)):
+        assert pkgutil.resolve_name(f"provenmf.{name}") is not None

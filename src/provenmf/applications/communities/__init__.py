@@ -4,7 +4,7 @@ Read `search.py` first: eigenvectors and pure nodes among them (`embedding.py`),
 over nodes, memberships and their errors (`corners.py`).
 """
 
-from provenmf.applications.communities.answer import Communities, CommunitySettings
+from provenmf.applications.communities.answer import Communities
 from provenmf.applications.communities.search import METHODS, find_communities
 
-__all__ = ["METHODS", "Communities", "CommunitySettings", "find_communities"]
+__all__ = ["METHODS", "Communities", "find_communities"]

@@ -1,4 +1,4 @@
-"""What is known of the communities of a graph: memberships, pure nodes, what was done."""
+"""The answer of `find_communities`: memberships, pure nodes, and notes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,11 @@ from provenmf.applications.communities.embedding import embed, node_plane, node_
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.io.graphs import as_graph, read_graph
 from provenmf.metrics.matching import averaged_spearman
-from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest, shares
+from provenmf.results.answers import Answer, ReadOptions, Words, shares
 from provenmf.results.states import Shape
 
 if TYPE_CHECKING:
     import pandas
-
-
-@dataclass(frozen=True)
-class CommunitySettings:
-    """What is needed, besides the graph, to build the factorized matrix again."""
-
-    n_communities: int
-    energy: float
-    scale: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,8 +43,8 @@ class Communities(Answer):
         The nodes behind the rows of the factorization.
     eigenvalues : ndarray of shape (k + 1,)
         By size; the last one is the first left out, NaN if there is none.
-    settings : CommunitySettings
-        How the matrix was made.
+    scaled : bool
+        Whether degrees were divided out before pure nodes were sought.
     edges : ndarray of shape (edges, 2) or None
         Each edge once, low node first; only for graphs of up to 500 nodes.
     rank_correlation : float or None
@@ -82,7 +73,7 @@ class Communities(Answer):
     undetermined: Annotated[NDArray[np.bool_], Shape("nodes")]
     kept_nodes: Annotated[NDArray[np.intp], Shape("rows", below="nodes")]
     eigenvalues: Annotated[NDArray[np.float64], Shape("eigenvalues")]
-    settings: CommunitySettings
+    scaled: bool = True
     edges: Annotated[NDArray[np.intp], Shape("edges", 2, below="nodes")] | None = None
     rank_correlation: float | None = None
     n_averaged: Annotated[NDArray[np.intp], Shape("k")] | None = None
@@ -106,7 +97,7 @@ class Communities(Answer):
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """How much of all memberships each community has; sums to 1."""
+        """Share of each community in all memberships; sums to 1."""
         return shares(self.memberships)
 
     def anchor_name(self, component: int) -> str:
@@ -114,8 +105,15 @@ class Communities(Answer):
         return self.row_names[int(self.pure_nodes[component])]
 
     def largest(self, n: int = 10) -> list[list[str]]:
-        """Return members with the largest shares."""
-        return names_of_largest(self.memberships.T, self.row_names, n)
+        """Return members with the largest shares; see `largest_members`."""
+        return [[self.row_names[i] for i in members] for members in self.largest_members(n)]
+
+    def largest_members(self, n: int = 10) -> NDArray[np.intp]:
+        """Return the nodes with the largest shares (k, n); of equal shares, to 1 %, most links."""
+        shares = self.memberships.round(2)
+        edges = np.empty(0, np.intp) if self.edges is None else self.edges.ravel()
+        degrees = np.bincount(edges, minlength=len(shares))
+        return np.stack([np.lexsort((-degrees, -column))[:n] for column in shares.T])
 
     def scores(self) -> dict[str, float]:
         """Return the agreement with known memberships, where there are any."""
@@ -167,16 +165,15 @@ class Communities(Answer):
 
     def matrix_of(self, data: object) -> NDArray[np.float64]:
         """Return nodes as points, from the graph."""
-        settings = self.settings
-        embedding = embed(as_graph(data).adjacency, settings.n_communities, energy=settings.energy)
-        return node_points(embedding, *node_plane(embedding, scale=settings.scale))
+        embedding = embed(as_graph(data).adjacency, len(self.eigenvalues) - 1)
+        return node_points(embedding, *node_plane(embedding, scale=self.scaled))
 
     def read(self, path: Path, options: ReadOptions) -> Any:
         """Read a graph."""
         return read_graph(path, key=options.key)
 
     def transform(self, data: object) -> NDArray[np.float64]:
-        """Refuse: a new node changes the eigenvectors that all memberships rest on."""
+        """Raise an error: a new node changes the eigenvectors behind all memberships."""
         raise InvalidInput(
             "Communities has no transform: memberships rest on the eigenvectors of the whole "
             "graph; run find_communities on the graph with the new nodes"

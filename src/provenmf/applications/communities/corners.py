@@ -22,82 +22,49 @@ from scipy.stats import chi2, norm
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.results.estimates import CONFIDENCE, ErrorBars
 
-# Vertices of rows whose noise has a known covariance, such as nodes of a graph.
-#
-# Like `vertices.py`, with a matrix of errors for each row in place of a number. A row is a member
-# of its nearest vertex v, by Mahalanobis distance, if noise of the row's own covariance S would
-# carry a pure row that far one time in ten,
-#
-#     (x − v) S⁻¹ (x − v)ᵀ ≤ the 90 % quantile of χ² with `freedom` degrees,
-#
-# and the vertex becomes the mean of its members, weighted by their inverse covariances.
-
 Floats = NDArray[np.float64]
 
-NINE_IN_TEN = 0.9
-ROUNDS = 8
-RIDGE = 1e-2  # of the mean variance, so that a row of few links is never sure of a direction
+
+@dataclass(frozen=True)
+class CornerSettings:
+    """Numbers of the averaging."""
+
+    inside: float = 0.9  # of the noise of a pure node; more would let mixed nodes in
+    rounds: int = 8  # members seldom change after four
+    ridge: float = 1e-2  # of the mean variance: a node of few links is never sure of a direction
+    least_density: float = 1e-6  # of the largest; guards a square root
+    least_load: float = 1e-9  # of the largest p·v; rounding below
+    most_nodes: int = 100_000  # with a covariance each in memory; of more, every second, third, …
+    block: int = 20_000  # nodes whose standard errors are found together
 
 
-def averaged_with_covariances(
-    points: Floats, start: Floats, covariances: Floats, *, freedom: int
-) -> tuple[Floats, NDArray[np.intp], Floats]:
-    """Return vertices (k, d), each the precision-weighted mean of its members; how many those are.
-
-    Last, the covariances (k, d, d) of the vertices: the inverse of their members' precisions, or
-    that of the row itself where a vertex has no members.
-
-    Parameters
-    ----------
-    points : (n, d), mixtures of the vertices plus noise.
-    start : (k, d), rows near the vertices.
-    covariances : (n, d, d), of each row's noise.
-    freedom : dimensions of the noise; d, or d − 1 where the points lie in a plane.
-    """
-    precisions = inverses(covariances)
-    largest = float(chi2.ppf(NINE_IN_TEN, freedom))
-    vertices = start.copy()
-    own = np.full(len(points), -1)
-    for _ in range(ROUNDS):
-        before, own = own, members(points, vertices, precisions, largest)
-        if np.array_equal(own, before):
-            break
-        for j in np.unique(own[own >= 0]).tolist():
-            at = own == j
-            pulls = np.einsum("nab,nb->a", precisions[at], points[at])
-            vertices[j] = np.linalg.solve(precisions[at].sum(axis=0), pulls)
-    counts = np.bincount(own[own >= 0], minlength=len(start))
-    totals = np.array([precisions[own == j].sum(axis=0) for j in range(len(start))])
-    alone = np.flatnonzero(counts == 0)
-    nearest = [int(np.argmin(((points - start[j]) ** 2).sum(axis=1))) for j in alone]
-    totals[alone] = precisions[nearest]
-    return vertices, counts, np.linalg.inv(totals)
+SETTINGS = CornerSettings()
 
 
-def members(
-    points: Floats, vertices: Floats, precisions: Floats, largest: float
-) -> NDArray[np.intp]:
-    """Return the nearest vertex of each row, −1 where even that is farther than noise explains."""
-    distances = np.empty((len(points), len(vertices)))
-    for j, vertex in enumerate(vertices):
-        away = points - vertex
-        distances[:, j] = ((precisions @ away[:, :, None])[:, :, 0] * away).sum(axis=1)
-    nearest = distances.argmin(axis=1)
-    return np.where(distances.min(axis=1) <= largest, nearest, -1)
+@dataclass(frozen=True, eq=False)
+class NodeModel:
+    """Eigenpairs (n, k) and (k,) of an adjacency, and the plane p·v = 1 of the points v / p·v."""
 
+    adjacency: sp.csr_array
+    vectors: Floats
+    eigenvalues: Floats
+    plane: Floats
 
-def inverses(covariances: Floats) -> Floats:
-    """Return inverse covariances, each with a ridge of 1 % of its mean variance."""
-    size = covariances.shape[1]
-    means = np.trace(covariances, axis1=1, axis2=2) / size
-    ridge = np.where(means > 0, RIDGE * means, 1.0)
-    widened = covariances + ridge[:, None, None] * np.eye(size)
-    return np.linalg.inv(widened).astype(np.float64, copy=False)
+    def points(self, nodes: NDArray[np.intp]) -> Floats:
+        """Return the points of some nodes (nodes, k)."""
+        rows = self.vectors[nodes]
+        return np.asarray(rows / (rows @ self.plane)[:, None])
 
+    def covariances(self, nodes: NDArray[np.intp]) -> Floats:
+        """Return error covariances (nodes, k, k) of the points.
 
-LEAST_DENSITY = 1e-6  # smaller densities are raised to this share of the largest
-LEAST_LOAD = 1e-9  # nothing is known of a node whose p·v is below this share of the largest
-MOST_AVERAGED = 100_000  # nodes with a covariance each in memory
+        To first order the division moves a point x by (I − x pᵀ) times the error of its row.
+        """
+        points = self.points(nodes)
+        slope = np.eye(points.shape[1]) - points[:, :, None] * self.plane
+        loads = self.vectors[nodes] @ self.plane
+        of_rows = link_covariances(self.adjacency, self.vectors, self.eigenvalues, nodes)
+        return np.asarray(slope @ of_rows @ slope.transpose(0, 2, 1) / loads[:, None, None] ** 2)
 
 
 def link_covariances(
@@ -112,49 +79,59 @@ def link_covariances(
     return sums / np.multiply.outer(eigenvalues, eigenvalues)
 
 
-def point_covariances(
-    adjacency: sp.csr_array,
-    vectors: Floats,
-    eigenvalues: Floats,
-    nodes: NDArray[np.intp],
-    plane: Floats,
-) -> Floats:
-    """Return error covariances (nodes, k, k) of the points v / p·v.
-
-    To first order the division moves a point x by (I − x pᵀ) times the error of its row.
-    """
-    rows = vectors[nodes]
-    loads = rows @ plane
-    slope = np.eye(rows.shape[1]) - (rows / loads[:, None])[:, :, None] * plane[None, None, :]
-    covariances = link_covariances(adjacency, vectors, eigenvalues, nodes)
-    return slope @ covariances @ slope.transpose(0, 2, 1) / loads[:, None, None] ** 2
-
-
 def averaged_corners(
-    adjacency: sp.csr_array,
-    vectors: Floats,
-    eigenvalues: Floats,
-    nodes: NDArray[np.intp],
-    anchors: NDArray[np.intp],
-    plane: Floats,
+    model: NodeModel, nodes: NDArray[np.intp], anchors: NDArray[np.intp]
 ) -> tuple[Floats, NDArray[np.intp], Floats]:
-    """Return corners (k, k) of the points v / p·v, how many nodes each averages, and covariances.
+    """Return corners (k, k), how many nodes each averages, and covariances of the corners.
+
+    A node x is a member of its nearest corner c, by Mahalanobis distance, if noise of the node's
+    own covariance S would carry a pure node that far one time in ten,
+
+        (x − c) S⁻¹ (x − c)ᵀ ≤ the 90 % quantile of χ² with k − 1 degrees of freedom,
+
+    and the corner becomes the mean of its members, weighted by their inverse covariances. The
+    covariance of a corner is the inverse of the sum of these, or that of its node without members.
 
     Parameters
     ----------
-    nodes : those whose p·v is not negligible; anchors : positions among them.
-    plane : p.
-
-    Of very many nodes the means of every second, third, … are as good.
+    nodes : those whose p·v is not negligible; anchors : positions among them, near the corners.
     """
-    every = -(-len(nodes) // MOST_AVERAGED)
-    pure, nodes = nodes[anchors], nodes[::every]
-    rows = vectors[nodes]
-    points = rows / (rows @ plane)[:, None]
-    covariances = point_covariances(adjacency, vectors, eigenvalues, nodes, plane)
-    freedom = max(1, vectors.shape[1] - 1)
-    start = vectors[pure] / (vectors[pure] @ plane)[:, None]
-    return averaged_with_covariances(points, start, covariances, freedom=freedom)
+    start, nodes = model.points(nodes[anchors]), nodes[:: -(-len(nodes) // SETTINGS.most_nodes)]
+    points, precisions = model.points(nodes), inverses(model.covariances(nodes))
+    largest = float(chi2.ppf(SETTINGS.inside, max(1, points.shape[1] - 1)))
+    corners, own = start.copy(), np.full(len(points), -1)
+    for _ in range(SETTINGS.rounds):
+        before, own = own, members(points, corners, precisions, largest)
+        if np.array_equal(own, before):
+            break
+        for j in np.unique(own[own >= 0]).tolist():
+            at = own == j
+            pulls = np.einsum("nab,nb->a", precisions[at], points[at])
+            corners[j] = np.linalg.solve(precisions[at].sum(axis=0), pulls)
+    counts = np.bincount(own[own >= 0], minlength=len(start))
+    totals = np.array([precisions[own == j].sum(axis=0) for j in range(len(start))])
+    for j in np.flatnonzero(counts == 0):
+        totals[j] = precisions[np.argmin(((points - start[j]) ** 2).sum(axis=1))]
+    return corners, counts, np.linalg.inv(totals)
+
+
+def members(
+    points: Floats, corners: Floats, precisions: Floats, largest: float
+) -> NDArray[np.intp]:
+    """Return the nearest corner of each point; −1 where it is farther than noise explains."""
+    distances = np.empty((len(points), len(corners)))
+    for j, corner in enumerate(corners):
+        away = points - corner
+        distances[:, j] = ((precisions @ away[:, :, None])[:, :, 0] * away).sum(axis=1)
+    return np.where(distances.min(axis=1) <= largest, distances.argmin(axis=1), -1)
+
+
+def inverses(covariances: Floats) -> Floats:
+    """Return inverse covariances, each with a ridge of 1 % of its mean variance."""
+    size = covariances.shape[1]
+    means = np.trace(covariances, axis1=1, axis2=2) / size
+    ridge = np.where(means > 0, SETTINGS.ridge * means, 1.0)
+    return np.asarray(np.linalg.inv(covariances + ridge[:, None, None] * np.eye(size)))
 
 
 def corner_lengths(corners: Floats, eigenvalues: Floats) -> Floats:
@@ -164,22 +141,19 @@ def corner_lengths(corners: Floats, eigenvalues: Floats) -> Floats:
     """
     density = np.einsum("ij,j,ij->i", corners, eigenvalues, corners)
     size = np.einsum("ij,j,ij->i", corners, np.abs(eigenvalues), corners)
-    if (density <= LEAST_DENSITY * size).all():
+    if (density <= SETTINGS.least_density * size).all():
         return np.ones(len(corners))
-    return np.asarray(np.sqrt(np.maximum(density, LEAST_DENSITY * np.abs(density).max())))
+    return np.asarray(np.sqrt(np.maximum(density, SETTINGS.least_density * np.abs(density).max())))
 
 
-def memberships_in_plane(
-    vectors: Floats, eigenvalues: Floats, corners: Floats, plane: Floats
-) -> tuple[Floats, NDArray[np.bool_]]:
+def memberships_in_plane(model: NodeModel, corners: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Return memberships of all nodes, and which are unknown; those get the mean."""
-    lengths = corner_lengths(corners, eigenvalues)
-    loads = vectors @ plane
-    known = loads > LEAST_LOAD * np.abs(loads).max()
-    found = np.zeros_like(vectors)
-    points = vectors[known] / loads[known, None]
-    found[known] = simplex_least_squares(corners @ corners.T, points @ corners.T) * lengths
-    found[known] /= found[known].sum(axis=1, keepdims=True)
+    loads = model.vectors @ model.plane
+    known = loads > SETTINGS.least_load * np.abs(loads).max()
+    found, points = np.zeros_like(model.vectors), model.points(np.flatnonzero(known))
+    mixture = simplex_least_squares(corners @ corners.T, points @ corners.T)
+    mixture *= corner_lengths(corners, model.eigenvalues)
+    found[known] = mixture / mixture.sum(axis=1, keepdims=True)
     found[~known] = found[known].mean(axis=0)
     return found, ~known
 
@@ -194,61 +168,54 @@ def memberships_in_plane(
 #
 # The error of x comes from the node's own links (`link_covariances`), that of a corner from the
 # nodes it is the mean of; both are taken as independent. A network is seen once, so that there are
-# no nodes to draw anew: a node drawn twice would be its own neighbour.
+# no nodes to resample: a node drawn twice would be its own neighbour.
 
-BLOCK = 20_000  # nodes at a time
 ASSUMES = (
     "links are independent with the probabilities of the mixed-membership model, communities are "
     "equally dense inside, and the corners found are off by chance alone"
 )
 
 
-@dataclass(frozen=True, eq=False)
-class NodeModel:
-    """What memberships rest on: eigenpairs, the plane, the corners and their covariances."""
-
-    adjacency: sp.csr_array
-    vectors: Floats
-    eigenvalues: Floats
-    plane: Floats
-    corners: Floats
-    corner_covariances: Floats
-
-
 def membership_error_bars(
-    model: NodeModel, memberships: Floats, undetermined: NDArray[np.bool_]
+    model: NodeModel,
+    corners: Floats,
+    covariances: Floats,
+    memberships: Floats,
+    undetermined: NDArray[np.bool_],
 ) -> ErrorBars:
-    """Return standard errors and intervals of all memberships."""
+    """Return standard errors and intervals of all memberships, from the corners' covariances."""
     errors = np.full_like(memberships, np.inf)
-    known = np.flatnonzero(~undetermined)
-    for start in range(0, len(known), BLOCK):
-        nodes = known[start : start + BLOCK]
-        errors[nodes] = np.sqrt(_variances(model, memberships[nodes], nodes))
+    if np.linalg.matrix_rank(corners) == len(corners):  # else nothing is known of the memberships
+        known = np.flatnonzero(~undetermined)
+        for start in range(0, len(known), SETTINGS.block):
+            nodes = known[start : start + SETTINGS.block]
+            variances = _variances(model, corners, covariances, memberships[nodes], nodes)
+            errors[nodes] = np.sqrt(variances)
     quantile = float(norm.ppf((1 + CONFIDENCE) / 2))
     lower = np.clip(memberships - quantile * errors, 0.0, 1.0)
     upper = np.clip(memberships + quantile * errors, 0.0, 1.0)
     return ErrorBars(errors, lower, upper, "weights", ASSUMES)
 
 
-def _variances(model: NodeModel, memberships: Floats, nodes: NDArray[np.intp]) -> Floats:
+def _variances(
+    model: NodeModel,
+    corners: Floats,
+    covariances: Floats,
+    memberships: Floats,
+    nodes: NDArray[np.intp],
+) -> Floats:
     """Return squared standard errors (nodes, k)."""
-    corners = model.corners
-    if np.linalg.matrix_rank(corners) < len(corners):  # nothing is known of the memberships
-        return np.full(memberships.shape, np.inf)
-    inverse = np.linalg.inv(corners)
+    k, inverse = len(corners), np.linalg.inv(corners)
     lengths = corner_lengths(corners, model.eigenvalues)
     mixture = memberships / lengths
     mixture /= mixture.sum(axis=1, keepdims=True)
-    sums = mixture @ lengths
-    slope = np.eye(len(corners)) * lengths - memberships[:, :, None] * lengths
-    slope /= sums[:, None, None]
+    sums = (mixture @ lengths)[:, None, None]
+    slope = (np.eye(k) * lengths - memberships[:, :, None] * lengths) / sums
     of_points = slope @ inverse.T  # dθ = of_points dx
-    own = point_covariances(model.adjacency, model.vectors, model.eigenvalues, nodes, model.plane)
-    variances = ((of_points @ own) * of_points).sum(axis=2)
-    for j, covariance in enumerate(model.corner_covariances):
+    variances = ((of_points @ model.covariances(nodes)) * of_points).sum(axis=2)
+    for j, covariance in enumerate(covariances):
         along = corners[j] * model.eigenvalues / lengths[j]
-        stretch = np.eye(len(corners))[j] - memberships
-        of_corner = (stretch / sums[:, None])[:, :, None] * along - of_points
+        of_corner = (np.eye(k)[j] - memberships)[:, :, None] / sums * along - of_points
         of_corner *= mixture[:, j, None, None]
         variances += ((of_corner @ covariance) * of_corner).sum(axis=2)
     return np.asarray(np.maximum(variances, 0.0))

@@ -18,19 +18,26 @@ from provenmf.methods.separable.spa import spa
 
 # Eigenvalues, and squared row lengths, that differ by less than this fraction are equal.
 TIE = 1e-9
+LEAST_LOAD = 0.02  # of a corner: rows with a smaller p·v are too uncertain to be pure nodes
+ENERGY = 0.99  # share of the squared lengths that the searched nodes hold (Nguyen22, V-C)
 
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Eigenvectors (n, k) with the nodes kept for the search, and what there is to say."""
+    """Eigenvectors (n, k), the nodes kept for the search, and notes."""
 
     vectors: NDArray[np.float64]
     eigenvalues: NDArray[np.float64]
     kept: NDArray[np.intp]
     notes: tuple[str, ...]
 
+    @property
+    def share(self) -> float:
+        """Share of the nodes that the eigenvectors describe."""
+        return len(self.kept) / len(self.vectors)
 
-def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding:
+
+def embed(adjacency: sp.csr_array, k: int, *, energy: float = ENERGY) -> Embedding:
     """Return the k leading eigenvectors, and the nodes that hold `energy` of their squares."""
     n = adjacency.shape[0]
     check_whole("n_communities", k)
@@ -38,8 +45,6 @@ def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding
         raise InvalidInput(
             f"must be at least 1 and less than the {n} nodes", argument="n_communities", value=k
         )
-    if not 0 < energy <= 1:
-        raise InvalidInput("must be more than 0 and at most 1", argument="energy", value=energy)
     notes: list[str] = []
     values, vectors = _leading_eigenvectors(adjacency, k)
     supported = int(np.count_nonzero(np.abs(values) > n * np.finfo(float).eps * abs(values[0])))
@@ -59,9 +64,7 @@ def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding
     pieces = connected_components(adjacency, directed=False)[0]
     if pieces > 1:
         notes.append(f"the graph is not connected: it has {pieces} separate pieces")
-    kept, tied = _nodes_with_energy(vectors, energy)
-    if tied:
-        notes.append(f"{tied} nodes tie at the cut-off of {energy:.0%} energy; all were kept")
+    kept = _nodes_with_energy(vectors, energy)
     eigenvalues = np.full(k + 1, np.nan)
     eigenvalues[: len(values)] = values
     return Embedding(vectors, eigenvalues, kept, tuple(notes))
@@ -99,7 +102,7 @@ def _leading_eigenvectors(
 
 
 def _by_size(values: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Order by size; of λ and −λ, as in bipartite graphs, the positive one first."""
+    """Sort by absolute value; of λ and −λ, as in bipartite graphs, the positive one first."""
     return np.argsort(-np.abs(values) * (1 + TIE * (values > 0)), kind="stable")
 
 
@@ -107,20 +110,13 @@ def _fixed(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(with_fixed_signs(vectors.T).T)
 
 
-def _nodes_with_energy(vectors: NDArray[np.float64], energy: float) -> tuple[NDArray[np.intp], int]:
+def _nodes_with_energy(vectors: NDArray[np.float64], energy: float) -> NDArray[np.intp]:
     """Keep the longest rows until their squares pass the share, and those tied with the last."""
     squared = np.einsum("ij,ij->i", vectors, vectors)
     ordered = np.sort(squared)[::-1]
     needed = int(np.searchsorted(np.cumsum(ordered), energy * ordered.sum())) + 1
     last = ordered[min(needed, len(ordered)) - 1]
-    kept = np.flatnonzero((squared >= last * (1 - TIE)) & (squared > 0))
-    tied = int(np.count_nonzero(np.abs(squared - last) <= TIE * last)) if last > 0 else 0
-    return kept, tied if len(kept) > needed else 0
-
-
-# Nodes as the points among which pure ones are sought: rows of the eigenvectors, scaled or not.
-
-LEAST_WEIGHT = 0.02
+    return np.flatnonzero((squared >= last * (1 - TIE)) & (squared > 0))
 
 
 def node_plane(
@@ -133,7 +129,7 @@ def node_plane(
     anchors = spa(as_blocks(rows), rows.shape[1]).anchors
     assert anchors is not None  # SPA always chooses rows
     plane = np.linalg.lstsq(rows[anchors], np.ones(len(anchors)), rcond=None)[0]
-    certain = embedding.kept[rows @ plane >= LEAST_WEIGHT]
+    certain = embedding.kept[rows @ plane >= LEAST_LOAD]
     return plane.astype(np.float64), certain
 
 

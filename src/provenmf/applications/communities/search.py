@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.communities.answer import Communities, CommunitySettings
+from provenmf.applications.communities.answer import Communities
 from provenmf.applications.communities.corners import (
     NodeModel,
     averaged_corners,
@@ -39,6 +39,7 @@ from provenmf.applications.communities.likelihood import (
     judge,
     likelihood_memberships,
     number_of_communities,
+    wants_more,
 )
 from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import at_hand, fit_matrix, found_fewer, simplex_weights
@@ -50,7 +51,6 @@ from provenmf.methods import methods, options_of_method
 from provenmf.metrics.matching import best_assignment
 from provenmf.results import Factorization
 from provenmf.results.estimates import ErrorBars
-from provenmf.results.factorization import with_estimates
 
 # Rows of an embedding may be negative, and pure nodes are rows.
 METHODS = methods(anchors=True, negative_data=True)
@@ -66,7 +66,6 @@ def find_communities(
     n_communities: int | None = None,
     *,
     method: str = "spa",
-    energy: float = 0.99,
     scale: bool = True,
     refine: bool | Literal["auto"] = "auto",
     evidence: bool = True,
@@ -81,10 +80,9 @@ def find_communities(
     n_communities : number of communities; None takes the number that describes the links most
         briefly, at most 50.
     method : "spa", "merit", "fast_anchor" or "fast_gradient".
-    energy : look for pure nodes among the nodes with this share of the squared row norms.
     scale : whether to divide out the degrees before looking for pure nodes. Corners are then means
-        of all nodes that lie at them within their noise, unless the nodes with the share `energy`
-        are less than half of all: the eigenvectors then describe only a few dense regions.
+        of all nodes that lie at them within their noise, unless the eigenvectors describe only a
+        few dense regions: less than half of the nodes hold 99 % of the squared lengths.
     refine : whether memberships are those of largest likelihood of the links, with degrees divided
         out. "auto" hides some of the links and takes the memberships that predict them better: the
         spectral ones, shares of links, or labels; it keeps the spectral ones where the eigenvectors
@@ -120,23 +118,27 @@ def find_communities(
     if n_communities is None:
         n_communities, note = number_of_communities(adjacency)
         notes.append(note)
-    search = _Search(n_communities, method, energy, scale)
     given = {**simplex_weights(method), "random_state": random_state, **options}
-    found = search.run(adjacency, given)
+    search = _Search(n_communities, method, scale, given)
+    found = search.run(adjacency)
     notes += found.notes
     members, pure = found.members, found.pure
     # Where eigenvectors describe a few dense regions of a graph with many more communities, links
     # favor another division than the one that was asked for (known memberships of co-authors).
-    compared = scale and described(found.embedding) >= LEAST_SHARE
+    compared = scale and (
+        found.embedding.share >= LEAST_SHARE or not wants_more(adjacency, n_communities)
+    )
     if (refine is True or (refine and compared)) and n_communities > 1:
-        quiet = {**given, "certify": False, "callback": None}
-        members, reasons = _by_links(adjacency, search, quiet, found.members, refine)
+        members, reasons = _by_links(adjacency, search, found.members, refine)
         notes += reasons
     if members is not found.members:
         pure = _representatives(adjacency, members.memberships)
+    elif scale and found.embedding.share < LEAST_SHARE:
+        notes.append(
+            f"the leading eigenvectors describe {found.embedding.share:.0%} of the nodes: each "
+            "community rests on its pure node alone"
+        )
     factorization = found.factorization
-    if members.error_bars is not None:
-        factorization = with_estimates(factorization, members.error_bars, members.memberships)
     if members.undetermined.any():
         notes.append(
             f"{np.count_nonzero(members.undetermined)} nodes are not reached by the links of any "
@@ -149,7 +151,7 @@ def find_communities(
         node_names=graph.names,
         kept_nodes=found.nodes,
         eigenvalues=found.embedding.eigenvalues,
-        settings=CommunitySettings(n_communities, energy, scale),
+        scaled=scale,
         edges=_edges(adjacency) if len(graph.names) <= DRAWN_NODES else None,
         memberships=members.memberships,
         undetermined=members.undetermined,
@@ -161,7 +163,7 @@ def find_communities(
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """Memberships of all nodes, which nodes nothing is known of, and what averaging adds."""
+    """Memberships of all nodes, which are undetermined, nodes averaged, and error bars."""
 
     memberships: NDArray[np.float64]
     undetermined: NDArray[np.bool_]
@@ -183,63 +185,46 @@ class _Spectral:
 
 @dataclass(frozen=True)
 class _Search:
-    """How communities are sought among the eigenvectors; see `find_communities`."""
+    """Options of the search among the eigenvectors; see `find_communities`."""
 
     n_communities: int
     method: str
-    energy: float
     scale: bool
+    options: Mapping[str, Any]
 
-    def run(
-        self, adjacency: sp.csr_array, options: Mapping[str, Any], *, bars: bool = True
-    ) -> _Spectral:
+    def run(self, adjacency: sp.csr_array, *, bars: bool = True) -> _Spectral:
         """Find pure nodes and memberships."""
         k = self.n_communities
-        embedding = embed(adjacency, k, energy=self.energy)
+        embedding = embed(adjacency, k)
         notes = list(embedding.notes)
         plane, nodes = node_plane(embedding, scale=self.scale)
         points = node_points(embedding, plane, nodes)
-        factorization = fit_matrix(points, k, self.method, options, argument="n_communities")
+        factorization = fit_matrix(points, k, self.method, self.options, argument="n_communities")
         anchors = factorization.anchors
         assert anchors is not None  # every method here chooses rows
         notes += found_fewer(factorization, k, "communities")
-        share = described(embedding)
-        if self.scale and share < LEAST_SHARE:
-            notes.append(
-                f"the leading eigenvectors describe {share:.0%} of the nodes: each community rests "
-                "on its pure node alone"
-            )
-        if self.scale and share >= LEAST_SHARE and len(anchors) == k:
-            found = averaged_members(adjacency, embedding, plane, nodes, anchors, bars)
+        if self.scale and embedding.share >= LEAST_SHARE and len(anchors) == k:
+            model = NodeModel(adjacency, embedding.vectors, embedding.eigenvalues[:-1], plane)
+            found = averaged_members(model, nodes, anchors, bars)
         else:
             found = Members(*memberships_of(embedding.vectors, nodes[anchors]))
         found = from_neighbors(adjacency, found)
         return _Spectral(embedding, nodes, factorization, nodes[anchors], found, notes)
 
-
-def described(embedding: Embedding) -> float:
-    """Return the share of the nodes that the eigenvectors describe."""
-    return len(embedding.kept) / len(embedding.vectors)
+    def quiet(self, seen: sp.csr_array) -> NDArray[np.float64]:
+        """Find memberships in a part of the links, without certificate and messages."""
+        options = {**self.options, "certify": False, "callback": None}
+        return replace(self, options=options).run(seen, bars=False).members.memberships
 
 
 def averaged_members(
-    adjacency: sp.csr_array,
-    embedding: Embedding,
-    plane: NDArray[np.float64],
-    nodes: NDArray[np.intp],
-    anchors: NDArray[np.intp],
-    bars: bool,
+    model: NodeModel, nodes: NDArray[np.intp], anchors: NDArray[np.intp], bars: bool
 ) -> Members:
     """Return memberships on corners averaged over the nodes at them, with error bars if asked."""
-    parts = adjacency, embedding.vectors, embedding.eigenvalues[:-1]
-    corners, n_averaged, covariances = averaged_corners(*parts, nodes, anchors, plane)
-    found, undetermined = memberships_in_plane(*parts[1:], corners, plane)
-    if not bars:
-        return Members(found, undetermined, n_averaged)
-    model = NodeModel(*parts, plane, corners, covariances)
-    return Members(
-        found, undetermined, n_averaged, membership_error_bars(model, found, undetermined)
-    )
+    corners, n_averaged, covariances = averaged_corners(model, nodes, anchors)
+    found, unknown = memberships_in_plane(model, corners)
+    errors = membership_error_bars(model, corners, covariances, found, unknown) if bars else None
+    return Members(found, unknown, n_averaged, errors)
 
 
 def from_neighbors(adjacency: sp.csr_array, members: Members) -> Members:
@@ -271,7 +256,6 @@ def memberships_of(
 def _by_links(
     adjacency: sp.csr_array,
     search: _Search,
-    options: Mapping[str, Any],
     spectral: Members,
     refine: bool | Literal["auto"],
 ) -> tuple[Members, list[str]]:
@@ -281,12 +265,8 @@ def _by_links(
         return spectral, []
     if adjacency.nnz * k > SETTINGS.most_work and refine == "auto":
         return spectral, ["the graph is large: memberships were not compared by held-out links"]
-
-    def again(seen: sp.csr_array) -> NDArray[np.float64]:
-        return search.run(seen, options, bars=False).members.memberships
-
     try:
-        judged = judge(adjacency, k, again)
+        judged = judge(adjacency, k, search.quiet)
     except InvalidInput:  # the links that are left do not support as many communities
         judged = None
     chosen = "spectral" if judged is None else judged.chosen
@@ -314,7 +294,7 @@ def _by_links(
 
 
 def _representatives(adjacency: sp.csr_array, memberships: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the node with the largest share in each community, of most links among equals."""
+    """Return the node with the largest share in each community; ties by degree."""
     degrees = np.asarray(adjacency.sum(axis=1)).ravel()
     order = np.lexsort((degrees[:, None] + 0 * memberships, memberships.round(2)), axis=0)
     return np.asarray(order[-1], dtype=np.intp)

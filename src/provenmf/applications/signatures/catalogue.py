@@ -86,7 +86,7 @@ def _parts(table: Any) -> tuple[Floats, list[str] | None, list[str] | None]:
 
 
 def _names(given: Any) -> list[str] | None:
-    """Return names as text; plain numbers are no names."""
+    """Return names as text, or None if they are plain numbers."""
     names = [] if given is None else [str(name) for name in given]
     return names if names and not all(name.isdigit() for name in names) else None
 

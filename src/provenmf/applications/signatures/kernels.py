@@ -1,59 +1,79 @@
-"""Exposures of tumors to known signatures, one tumor at a time."""
+"""Sparse exposures of tumors to known signatures under a negative binomial likelihood."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from provenmf.linalg.compiled import njit
-from provenmf.methods.poisson.kernels import mix_in_place, sweep_in_place
+from provenmf.methods.poisson.kernels import leaves_out, mix_in_place, sweep_in_place
+
+Floats = NDArray[np.float64]
 
 TINY = 1e-300
+SOLVED = 1e-3  # largest move of an exposure in a sweep, as a share of the tumor's largest
 
 
 @njit(cache=True, nogil=True)
-def likelihood(row, means, total):  # type: ignore[no-untyped-def]
-    """Return the Poisson log-likelihood of positive counts, without the constant of the data."""
-    value = -total
-    for channel in range(len(row)):
-        value += row[channel] * np.log(max(means[channel], TINY))
+def likelihood(row: Floats, means: Floats, overdispersion: float) -> float:
+    """Return the log-likelihood of a row of counts, without the constant of the data."""
+    value = 0.0
+    for j in range(len(row)):
+        if row[j] > 0.0:
+            value += row[j] * np.log(max(means[j], TINY))
+        if overdispersion > 0.0:
+            value -= (row[j] + 1.0 / overdispersion) * np.log1p(overdispersion * means[j])
+        else:
+            value -= means[j]
     return value
 
 
 @njit(cache=True, nogil=True)
-def improve_in_place(row, signatures, weights, means, sweeps):  # type: ignore[no-untyped-def]
-    """Make Newton sweeps on the weights of one row; return the likelihood reached."""
-    ones = np.ones(len(weights))
-    least = 1.0 / np.sqrt(row.min())
+def improve_in_place(
+    row: Floats, signatures: Floats, weights: Floats, means: Floats, a: float, sweeps: int
+) -> float:
+    """Make Newton sweeps on the weights of one row; return the likelihood reached.
+
+    The score of a negative binomial count is the Poisson score (x - m) / m times 1 / (1 + a m).
+    Before each sweep the counts and the sums of the signatures get these weights.
+    """
+    counts, sums = np.empty_like(row), np.empty(len(weights))
     mix_in_place(weights, signatures, means)
     for _ in range(sweeps):
-        moved = sweep_in_place(row, signatures, ones, weights, means, 0.0, least)
-        if moved <= 1e-4 * weights.max():
+        least = np.inf
+        sums[:] = 0.0
+        for j in range(len(row)):
+            scale = 1.0 / (1.0 + a * means[j])
+            counts[j] = scale * row[j]
+            if 0.0 < counts[j] < least:
+                least = counts[j]
+            for i in range(len(weights)):
+                sums[i] += scale * signatures[i, j]
+        root = 1.0 / np.sqrt(least)
+        moved = sweep_in_place(counts, signatures, sums, weights, means, 0.0, root)
+        mix_in_place(weights, signatures, means)
+        if moved <= SOLVED * weights.max():
             break
-    return likelihood(row, means, weights.sum())
+    return float(likelihood(row, means, a))
 
 
 @njit(cache=True, nogil=True)
-def sparse_exposures(rows, signatures, penalties, sweeps, retry_sweeps):  # type: ignore[no-untyped-def]
+def sparse_exposures(
+    rows: Floats, signatures: Floats, prices: Floats, a: float, sweeps: int, retry_sweeps: int
+) -> Floats:
     """Return exposures (n, k) in which a signature stays only if the row's likelihood asks for it.
 
     Backward elimination: the best exposures to all signatures first; the least one is dropped if
-    that lowers the log-likelihood by less than the row's penalty, until none of those left can be
-    spared. Signatures sum to one.
+    that lowers the log-likelihood by less than the row's price, until none of those left can be
+    spared. Signatures sum to one; `a` is the overdispersion.
     """
     n, k = len(rows), len(signatures)
-    exposures = np.zeros((n, k))
+    exposures, means = np.zeros((n, k)), np.empty(rows.shape[1])
     for i in range(n):
-        seen = np.flatnonzero(rows[i] > 0.0)
-        if len(seen) == 0:
+        row, total = rows[i], rows[i].sum()
+        if total <= 0.0:
             continue
-        row = rows[i][seen]
-        profiles = signatures[:, seen]
-        sums = profiles.sum(axis=1)
-        active = np.flatnonzero(sums > 0.0)
-        if len(active) == 0:
-            continue
-        features = profiles[active]
-        weights, means = np.full(len(active), row.sum() / len(active)), np.empty(len(seen))
-        current = improve_in_place(row, features, weights, means, sweeps)
-        needed = np.zeros(len(active), dtype=np.bool_)
+        active, features = np.arange(k), signatures
+        weights, needed = np.full(k, total / k), np.zeros(k, dtype=np.bool_)
+        current = improve_in_place(row, features, weights, means, a, sweeps)
         while len(active) > 1:
             least, smallest = -1, np.inf
             for j in range(len(active)):
@@ -62,17 +82,15 @@ def sparse_exposures(rows, signatures, penalties, sweeps, retry_sweeps):  # type
             if least < 0:
                 break
             others = np.flatnonzero(np.arange(len(active)) != least)
-            trial, fewer = weights[others], features[others]
+            trial, fewer, new = weights[others], features[others], current
             if smallest > 0.0:
-                trial = trial * (row.sum() / max(trial.sum(), TINY))
+                trial = trial * (total / max(trial.sum(), TINY))
                 mix_in_place(trial, fewer, means)
-                if means.min() <= 0.0:
+                if leaves_out(row, means):
                     needed[least] = True
                     continue
-                new = improve_in_place(row, fewer, trial, means, retry_sweeps)
-            else:
-                new = current
-            if current - new < penalties[i]:
+                new = improve_in_place(row, fewer, trial, means, a, retry_sweeps)
+            if current - new < prices[i]:
                 weights, features, current = trial, fewer, new
                 active, needed = active[others], needed[others]
             else:

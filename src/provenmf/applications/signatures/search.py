@@ -13,7 +13,7 @@ from scipy.stats import norm
 from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import check_number
 from provenmf.applications.signatures.catalogue import Match, compare, labelled
-from provenmf.applications.signatures.extraction import exposures_of, extract, scales_of, weigh
+from provenmf.applications.signatures.extraction import Tumors, exposures_of, extract
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
 from provenmf.methods.traits import versions
@@ -40,12 +40,12 @@ class Signatures(Answer):
         Names of the mutation types.
     tumors : ndarray of shape (tumors,)
         Names of the tumors.
+    unselected : ndarray of shape (tumors, k)
+        Estimates of the exposures without selection of signatures; may be negative.
     exposure_errors : ndarray of shape (tumors, k)
-        Standard errors of the exposures for fixed signatures; 0 where a signature is not used.
+        Standard errors of these estimates, the signatures being fixed.
     overdispersion : float
-        1/r, where the variance of a count with mean μ is φ (μ + μ²/r).
-    dispersion : float
-        φ; 1 for Poisson counts.
+        a, where the variance of a count with mean μ is μ + a μ²; 0 for Poisson counts.
     reconstruction : ndarray of shape (tumors,)
         Cosine between each tumor's counts and what the signatures make of it.
     matches : tuple of Match
@@ -74,9 +74,9 @@ class Signatures(Answer):
 
     channels: Annotated[NDArray[np.str_], Shape("channels")]
     tumors: Annotated[NDArray[np.str_], Shape("tumors")]
+    unselected: Annotated[NDArray[np.float64], Shape("tumors", "k")]
     exposure_errors: Annotated[NDArray[np.float64], Shape("tumors", "k")]
     overdispersion: float
-    dispersion: float
     reconstruction: Annotated[NDArray[np.float64], Shape("tumors")]
     matches: tuple[Match, ...] = ()
 
@@ -110,9 +110,14 @@ class Signatures(Answer):
         return names_of_largest(self.signatures, self.column_names, n)
 
     def exposure_intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return lower and upper ends of intervals for the exposures, given the signatures."""
+        """Return lower and upper ends of intervals for the exposures, given the signatures.
+
+        The intervals are centered at estimates without selection, so that a signature which is
+        not used in a tumor has one too. They contain the exposures.
+        """
         reach = norm.ppf(0.5 + level / 2) * self.exposure_errors
-        return np.maximum(self.exposures - reach, 0.0), self.exposures + reach
+        lower = np.clip(self.unselected - reach, 0.0, self.exposures)
+        return lower, np.maximum(self.unselected + reach, self.exposures)
 
     def compared_with(self, reference: Any) -> Signatures:
         """Return the answer with the nearest signatures of a catalogue, and names after them.
@@ -161,9 +166,7 @@ class Signatures(Answer):
     def transform(self, data: object) -> Floats:
         """Return exposures of new tumors to these signatures."""
         counts = _checked(_in_order(data, self.column_names))
-        scales = scales_of(counts, self.overdispersion)
-        scaled = exposures_of(counts * scales[:, None], self.signatures, self.dispersion)
-        return np.asarray(scaled / scales[:, None])
+        return exposures_of(Tumors(counts, self.overdispersion), self.signatures)
 
 
 def find_signatures(
@@ -210,25 +213,22 @@ def find_signatures(
     values = _checked(table.values)
     check_number("n_signatures", n_signatures, min(values.shape), "tumors and channels")
     used = values.sum(axis=1) > 0
-    weighted = weigh(values[used])
-    found, phi = extract(weighted, n_signatures)
-    order = np.argsort(-(found.exposures / weighted.scales[:, None]).sum(axis=0))
+    tumors, found = extract(values[used], n_signatures)
+    order = np.argsort(-found.exposures.sum(axis=0))
     signatures = found.signatures[order]
-    exposures = np.zeros((len(values), len(signatures)))
-    exposures[used] = found.exposures[:, order] / weighted.scales[:, None]
-    errors = np.zeros_like(exposures)
-    errors[used] = _errors(exposures[used], signatures, phi / weighted.scales)
-    factorization = _factorization(table, values, exposures, signatures)
+    exposures, unselected, errors = (np.zeros((len(values), len(order))) for _ in range(3))
+    exposures[used] = found.exposures[:, order]
+    unselected[used], errors[used] = one_step(tumors, exposures[used], signatures)
     answer = Signatures(
-        factorization=factorization,
+        factorization=_factorization(table, values, exposures, signatures),
         notes=tuple(
-            _notes(values, table.channels, n_signatures, len(signatures), weighted.overdispersion)
+            _notes(values, table.channels, n_signatures, len(signatures), tumors.overdispersion)
         ),
         channels=np.array(table.channels, dtype=np.str_),
         tumors=np.array(table.names, dtype=np.str_),
+        unselected=unselected,
         exposure_errors=errors,
-        overdispersion=weighted.overdispersion,
-        dispersion=phi,
+        overdispersion=tumors.overdispersion,
         reconstruction=_cosines(values, exposures @ signatures),
     )
     if reference is not None:
@@ -252,7 +252,7 @@ def _factorization(
 
 
 def _checked(values: Floats) -> Floats:
-    """Refuse what cannot be counts."""
+    """Raise an error for data that cannot be counts."""
     if not np.isfinite(values).all():
         raise InvalidInput("counts has missing or infinite entries: remove or fill them")
     if (values < 0).any():
@@ -263,7 +263,7 @@ def _checked(values: Floats) -> Floats:
 
 
 def _in_order(data: object, channels: tuple[str, ...]) -> Floats:
-    """Return counts with the channels of the answer, whatever order the data have them in."""
+    """Return counts with their channels in the order of the answer."""
     table = labelled(data, "Tumor")
     if set(table.channels) == set(channels):
         place = {name: j for j, name in enumerate(table.channels)}
@@ -276,16 +276,22 @@ def _in_order(data: object, channels: tuple[str, ...]) -> Floats:
     )
 
 
-def _errors(exposures: Floats, signatures: Floats, variances: Floats) -> Floats:
-    """Return standard errors from the Fisher information of the signatures that a tumor uses."""
-    errors = np.zeros_like(exposures)
+def one_step(tumors: Tumors, exposures: Floats, signatures: Floats) -> tuple[Floats, Floats]:
+    """Return estimates of all exposures of each tumor, and their standard errors.
+
+    One Fisher scoring step from the sparse exposures, with all signatures. It undoes the bias of
+    the selection, as the step of van de Geer, Bühlmann, Ritov & Dezeure (2014) does for the lasso.
+    """
+    means = np.maximum(exposures @ signatures, 0.1)
+    weights = 1.0 / (means * (1.0 + tumors.overdispersion * means))
+    estimates, errors = np.empty_like(exposures), np.empty_like(exposures)
     for i, row in enumerate(exposures):
-        active = np.flatnonzero(row)
-        means = np.maximum(row @ signatures, 1e-12)
-        information = (signatures[active] / means) @ signatures[active].T
+        information = (signatures * weights[i]) @ signatures.T
         inverse = np.linalg.pinv(information, hermitian=True)
-        errors[i, active] = np.sqrt(np.maximum(variances[i] * np.diag(inverse), 0.0))
-    return errors
+        score = signatures @ (weights[i] * (tumors.counts[i] - means[i]))
+        estimates[i] = row + inverse @ score
+        errors[i] = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+    return estimates, errors
 
 
 def _cosines(counts: Floats, means: Floats) -> Floats:
@@ -296,9 +302,9 @@ def _cosines(counts: Floats, means: Floats) -> Floats:
 
 
 def _notes(
-    counts: Floats, channels: tuple[str, ...], wanted: int | None, found: int, inverse_size: float
+    counts: Floats, channels: tuple[str, ...], wanted: int | None, found: int, a: float
 ) -> list[str]:
-    """Say what was chosen, and what is odd about the counts."""
+    """Return notes on the choices made and on unusual counts."""
     notes = []
     if wanted is None:
         notes.append(f"number of signatures found from the data: {found}")
@@ -318,6 +324,6 @@ def _notes(
             f"{int(many.sum())} tumors have more than {HYPERMUTATED:g} times the median number of "
             "mutations; they count less, so that they do not decide alone"
         )
-    if inverse_size > 0:
-        notes.append(f"counts vary more than Poisson counts: variance μ + {inverse_size:.2g} μ²")
+    if a > 0:
+        notes.append(f"counts vary more than Poisson counts: variance μ + {a:.2g} μ²")
     return notes

@@ -1,10 +1,11 @@
 """Topics of a corpus and the share of each topic in each document.
 
-Read `find.py` first. Word counts are given (`given.py`) or counted in texts (`texts.py`,
-`languages.py`) and held as blocks of documents (`corpus.py`). The solver (`solver.py`) reads topics
-off the co-occurrence of words (`cooccurrence.py`, `points.py`), refines them (`refinement.py`) and
-infers the weights of documents (`inference.py`). The answer (`answer.py`, `measures.py`) can be
-edited by hand (`edits.py`).
+Read `find.py` first. Texts are counted by `texts.py` with the help of `languages.py`; counts are
+held as blocks of documents (`corpus.py`). The solver (`solver.py`) reads topics off the
+co-occurrence of words (`cooccurrence.py`) or starts from groups of documents (`groups.py`),
+refines them (`refinement.py`) and infers the weights of documents (`inference.py`, `kernels.py`).
+The answer (`answer.py`, `measures.py`) can be edited by hand (`edits.py`); `numbers.py` compares
+numbers of topics.
 """
 
 from provenmf.applications.topics.answer import Topics

@@ -45,13 +45,14 @@ from provenmf.linalg.products import product, transposed_product
 from provenmf.linalg.spectral import Spectrum, with_fixed_signs
 
 Floats = NDArray[np.float64]
+AnyFloats = NDArray[np.floating]
 
 
 class WordPairs:
     """Q as an operator, and M = D Q D with D = diag(Q 1 + mean of Q 1)^(−1/2).
 
     Without the mean, noise would have the same variance in all entries of M; but rare words then
-    have eigenvectors of their own: a few words that occur together in a few documents and
+    have separate eigenvectors: a few words that occur together in a few documents and
     nowhere else have an eigenvalue near one. The mean takes these down, as in regularised
     spectral clustering (Qin & Rohe 2013), and changes nothing about the span of the topics.
 
@@ -74,7 +75,7 @@ class WordPairs:
 
     @property
     def n_words(self) -> int:
-        """Q has so many rows and columns."""
+        """Number of rows and of columns of Q."""
         return self.counts.shape[1]
 
     @computed_once
@@ -100,7 +101,7 @@ class WordPairs:
         """Q 1: the frequencies of the words, where documents count by their weights."""
         return self._sums_and_own[0]
 
-    def scaled_product(self, right: Floats) -> Floats:
+    def scaled_product(self, right: AnyFloats) -> Floats:
         """Compute M @ right for a matrix (n_words, m) in one pass over the documents."""
         narrow = self.scales[:, None] * right
         together = self.counts.blocks.map_reduce(
@@ -171,7 +172,7 @@ def sums_of_contexts(
     return sums, transposed_product(counts, shares).astype(np.float64)
 
 
-SAMPLE_DOCUMENTS = 20_000  # the first spectrum is that of so many documents
+SAMPLE_DOCUMENTS = 20_000  # documents behind the first spectrum
 EXTRA = 10  # vectors beyond k, which speed up the last of the k
 ACCURACY = 0.03  # residuals, as a fraction of the k-th eigenvalue; noise is larger
 ROUGH = 0.1  # likewise, for a first look, and where many pairs are wanted
@@ -213,12 +214,8 @@ class WordSpectrum:
 
     def widened(self, more: int) -> WordSpectrum:
         """Return some more pairs, to a lower accuracy."""
-        n_words, k = self.vectors.shape
-        wide = min(k + more, n_words)
-        size = (n_words, min(wide + EXTRA, n_words) - k)
-        added = np.random.default_rng(0).standard_normal(size)
-        start = np.hstack([self.vectors, added])
-        return _spectrum(self.pairs, start, wide, accuracy=ROUGH, capped=self.capped)
+        width = self.vectors.shape[1] + more
+        return _wide_spectrum(self.pairs, self.vectors, width, capped=self.capped)
 
     def along(self, directions: Floats) -> WordSpectrum:
         """Return the spectrum in coordinates along unit directions (coordinates, fewer)."""
@@ -227,10 +224,11 @@ class WordSpectrum:
         return replace(self, vectors=vectors, images=images, values=values)
 
 
-def word_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
-    """Return the k leading eigenpairs, with documents weighted by what a first spectrum tells.
+def word_spectrum(counts: WordCounts, k: int, more: int = 0) -> WordSpectrum:
+    """Return the k leading eigenpairs, with documents weighted by a preliminary spectrum.
 
-    Random numbers have a fixed seed: the same counts give the same answer.
+    If words repeat, more pairs are computed, all to a lower accuracy; see `widened`. Random
+    numbers have a fixed seed: the same counts give the same answer.
     """
     rng = np.random.default_rng(0)
     n_documents, n_words = counts.shape
@@ -247,6 +245,8 @@ def word_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
         first = _first_spectrum(sample.capped(MOST_REPEATS), first.vectors, k)
     weights = document_weights(counts, k, energy=first.energy, burstiness=first.burstiness)
     pairs = WordPairs(counts, weights)
+    if capped and more:
+        return _wide_spectrum(pairs, first.vectors, k + more, capped=True)
     return _spectrum(pairs, first.vectors, k, accuracy=ACCURACY, capped=bool(capped))
 
 
@@ -259,9 +259,18 @@ def _spectrum(
     return WordSpectrum(pairs, values, vectors, vectors * found.values[:k], capped)
 
 
+def _wide_spectrum(pairs: WordPairs, start: Floats, width: int, *, capped: bool) -> WordSpectrum:
+    """Return more pairs than `start` has, to a lower accuracy."""
+    n_words, known = start.shape
+    width = min(width, n_words)
+    size = (n_words, max(0, min(width + EXTRA, n_words) - known))
+    start = np.hstack([start, np.random.default_rng(0).standard_normal(size)])
+    return _spectrum(pairs, start, width, accuracy=ROUGH, capped=capped)
+
+
 @dataclass(frozen=True, eq=False)
 class _FirstSpectrum:
-    """What the weights of documents need to know."""
+    """Quantities that determine the weights of documents."""
 
     vectors: Floats
     energy: float
@@ -329,7 +338,7 @@ def rounded_lengths(block: sp.csr_array) -> Floats:
 
 
 def drawn_words(cumulated: Floats, block: sp.csr_array, before: NDArray[np.int64]) -> sp.csr_array:
-    """Return as many words for each document of a block as it has."""
+    """Draw random words for a block of documents, keeping each document's length."""
     ends = np.concatenate([[0], np.cumsum(np.ceil(block.data))]).astype(np.int64)[block.indptr]
     stream = np.random.PCG64(1).advance(int(before[0]) if len(before) else 0)
     numbers = np.random.Generator(stream).random(ends[-1])
@@ -340,13 +349,14 @@ def drawn_words(cumulated: Floats, block: sp.csr_array, before: NDArray[np.int64
 
 
 def _eigenpairs(pairs: WordPairs, start: Floats, k: int, *, accuracy: float) -> Spectrum:
-    found = leading_eigenpairs_of(pairs.scaled_product, start, k, tol=accuracy)
+    single = start.astype(np.float32)  # as the products are
+    found = leading_eigenpairs_of(pairs.scaled_product, single, k, tol=accuracy)
     return replace(found, values=np.maximum(found.values, 0.0))
 
 
 def leading_eigenpairs_of(
-    product: Callable[[Floats], Floats],
-    start: Floats,
+    product: Callable[[AnyFloats], AnyFloats],
+    start: AnyFloats,
     k: int,
     *,
     tol: float = 1e-2,
@@ -364,13 +374,14 @@ def leading_eigenpairs_of(
     product : callable
         Multiplies the matrix with an array (size, m).
     start : array (size, m)
-        First guess of the subspace, m ≥ k; a few more columns than k speed it up.
+        First guess of the subspace, m ≥ k; a few more columns than k speed it up. Its precision is
+        that of the computation: single precision is enough for tol above 1e-4.
     k : int
         How many pairs.
     tol : float, default 0.01
         Stop when all residuals ‖M u − λ u‖ are at most tol · max(λ_k, λ_1 / 1000).
     max_products : int, default 40
-        Stop anyway after so many products.
+        Largest number of products.
 
     Returns
     -------
@@ -380,43 +391,48 @@ def leading_eigenpairs_of(
     """
     width = start.shape[1]
     basis = _orthonormal(_orthonormal(start))
-    image = product(basis)
+    image = product(basis).astype(basis.dtype, copy=False)
     inner = basis.T @ image
     used = 1
     while True:
-        values, turn = np.linalg.eigh((inner + inner.T) / 2)
-        values, turn = values[::-1][:width], np.ascontiguousarray(turn[:, ::-1][:, :width])
+        values, turn = np.linalg.eigh((inner + inner.T).astype(np.float64) / 2)
+        values = values[::-1][:width]
+        turn = np.ascontiguousarray(turn[:, ::-1][:, :width], dtype=basis.dtype)
         vectors, images = basis @ turn, image @ turn
-        residuals = images - vectors * values
-        errors = np.linalg.norm(residuals, axis=0)
+        residuals = images - vectors * values.astype(basis.dtype)
+        errors = np.linalg.norm(residuals, axis=0).astype(np.float64)
         limit = tol * max(values[k - 1], values[0] / 1000)
         open_pairs = np.flatnonzero(errors > limit)
         converged = not np.any(open_pairs < k)
         if converged or used >= max_products:
-            return Spectrum(values, vectors.T, errors, converged)
+            break
         if basis.shape[1] + len(open_pairs) > WIDEST * width:
-            basis, image, inner = vectors, images, np.diag(values)
+            basis, image, inner = vectors, images, np.diag(values).astype(basis.dtype)
         new = _orthogonal_to(basis, residuals[:, open_pairs])
         if not new.shape[1]:
-            return Spectrum(values, vectors.T, errors, converged)
-        new_image = product(new)
+            break
+        new_image = product(new).astype(basis.dtype, copy=False)
         beside = basis.T @ new_image
         inner = np.block([[inner, beside], [beside.T, new.T @ new_image]])
         basis, image = np.hstack([basis, new]), np.hstack([image, new_image])
         used += 1
+    return Spectrum(values, vectors.T.astype(np.float64), errors, converged)
 
 
-def _orthogonal_to(basis: Floats, columns: Floats) -> Floats:
-    """Return an orthonormal basis of the part of the columns orthogonal to the given basis."""
-    for _ in range(2):  # twice is enough
-        columns = _orthonormal(columns - basis @ (basis.T @ columns))
-    return columns
+def _orthogonal_to(basis: AnyFloats, columns: AnyFloats) -> AnyFloats:
+    """Return an orthonormal basis of the part of the columns orthogonal to the given basis.
+
+    Ritz residuals are orthogonal to the basis but for rounding, so one projection is enough.
+    """
+    columns = _orthonormal(columns)
+    return _orthonormal(columns - basis @ (basis.T @ columns))
 
 
-def _orthonormal(columns: Floats) -> Floats:
+def _orthonormal(columns: AnyFloats) -> AnyFloats:
     """Return orthonormal columns of the same span from the Gram matrix; drop dependent ones."""
     lengths = np.linalg.norm(columns, axis=0)
     columns = columns[:, lengths > 0] / lengths[lengths > 0]
-    values, turn = np.linalg.eigh(columns.T @ columns)
-    kept = values > 1e-10
-    return np.asarray(columns @ (turn[:, kept] / np.sqrt(values[kept])))
+    values, turn = np.linalg.eigh((columns.T @ columns).astype(np.float64))
+    kept = values > np.sqrt(np.finfo(columns.dtype).eps)
+    scaled: AnyFloats = turn[:, kept] / np.sqrt(values[kept])
+    return np.asarray(columns @ scaled.astype(columns.dtype))

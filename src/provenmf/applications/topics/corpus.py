@@ -1,4 +1,4 @@
-"""Word counts as blocks of documents, and the door: texts, files, frames, matrices, blocks.
+"""Word counts as blocks of documents, validated from texts, files, frames or matrices.
 
 Nothing else in this folder holds the counts of a whole corpus: each step is a pass over blocks that
 may be in memory, on disk or on the workers of a cluster, so that memory is that of the vocabulary,
@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 
 from provenmf.applications.topics.texts import (
     Tokenizer,
-    WordCounter,
-    checked_texts,
+    as_corpus,
     count_words,
-    in_order,
+    counted_texts,
     splitting_of,
-    texts_of,
 )
 from provenmf.budget import announce_gathering, block_bytes, computed_once, room_for_parts
 from provenmf.data import Blocks, MappedBlocks, as_blocks, is_outside_memory
@@ -47,7 +45,7 @@ from provenmf.linalg.storage import Matrix, check_scale, is_sparse
 
 Floats = NDArray[np.float64]
 
-BUNDLE = 10  # words in exactly the same documents that cannot be there by chance
+BUNDLE = 10  # smallest set of words with identical documents that chance cannot explain
 ENTRY_BYTES = 12  # a double and the number of its word
 
 
@@ -105,7 +103,7 @@ class WordCounts:
 
     @property
     def occurrences(self) -> Floats:
-        """How often each word occurs."""
+        """Total count of each word."""
         return np.asarray(self._of_words[0])
 
     @property
@@ -275,18 +273,6 @@ def unit_documents(counts: sp.csr_array) -> sp.csr_array:
 
 # Counts in any form that a caller may have them.
 
-# A file with one of these endings holds counts, not texts.
-COUNT_ENDINGS = (".npz", ".npy", ".mtx", ".mat", ".h5ad", ".mtx.gz")
-
-
-def refuse_nothing(documents: object) -> None:
-    """Refuse a mapping and an empty list, which are neither texts nor counts."""
-    if isinstance(documents, Mapping) or (isinstance(documents, list | tuple) and not documents):
-        raise InvalidInput(
-            f"documents is {'a mapping' if isinstance(documents, Mapping) else 'empty'}: give a "
-            "list of texts, or counts (documents, words)"
-        )
-
 
 def as_word_counts(
     documents: Any, vocabulary: Sequence[str] | None = None, **text_options: Any
@@ -298,39 +284,44 @@ def as_word_counts(
 
     text_options : of `count_words`; counts take none.
     """
-    if isinstance(documents, Iterator):
-        documents = list(documents)
-    refuse_nothing(documents)
-    outside = isinstance(documents, Blocks | Path)
-    outside = outside or (is_outside_memory(documents) and not isinstance(documents, str))
-    if not outside and not isinstance(documents, Counts) and are_texts(documents):
-        if not isinstance(documents, Corpus | TextFile):
-            documents = checked_texts(documents)
-        return count_words(documents, vocabulary=vocabulary, **text_options)
+    documents = opened(documents)
+    if are_texts(documents):
+        return count_words(as_corpus(documents), vocabulary=vocabulary, **text_options)
     if text_options:
         name = next(iter(text_options))
         raise InvalidInput(
             f"{name} is about texts, but documents holds counts: leave it out, or give texts"
         )
-    if vocabulary is not None:
-        vocabulary = in_order(vocabulary)
     if isinstance(documents, Counts):
         return documents
     if isinstance(documents, Path):
         found = counts_at(documents)
         return found if vocabulary is None else named_counts(found.matrix, vocabulary)
+    outside = isinstance(documents, Blocks) or is_outside_memory(documents)
     axes = getattr(documents, "ndim", 2)
-    if outside and isinstance(axes, int) and axes != 2:  # a delayed object answers to any name
+    if outside and isinstance(axes, int) and axes != 2:  # a delayed object has every attribute
         raise InvalidInput(
             f"documents is an array with {documents.ndim} axes that is not in memory: give "
             "counts (documents, words), or texts in memory"
         )
-    blocks = as_blocks(documents) if outside else None  # refuses what is no matrix
+    blocks = as_blocks(documents) if outside else None  # raises an error unless it is a matrix
     if vocabulary is None and hasattr(documents, "columns"):
         vocabulary = [str(word) for word in documents.columns]
     if blocks is not None:
         return blocks_of_counts(blocks, vocabulary)
     return as_counts(documents, vocabulary, where="documents")
+
+
+def opened(documents: Any) -> Any:
+    """Return documents, those of an iterator as a list; refuse a mapping and an empty list."""
+    if isinstance(documents, Iterator):
+        documents = list(documents)
+    if isinstance(documents, Mapping) or (isinstance(documents, list | tuple) and not documents):
+        raise InvalidInput(
+            f"documents is {'a mapping' if isinstance(documents, Mapping) else 'empty'}: give a "
+            "list of texts, or counts (documents, words)"
+        )
+    return documents
 
 
 def counts_at(path: Path, vocabulary: Path | None = None, key: str | None = None) -> Counts:
@@ -354,7 +345,7 @@ def blocks_of_counts(
     where: str = "documents",
     source: str = "vocabulary",
 ) -> Counts:
-    """Check counts that are not in memory, in one pass, and put them with their vocabulary."""
+    """Validate counts outside memory in one pass and join them with their vocabulary."""
     found = examine_entries(blocks)
     if found.invalid:
         raise InvalidInput(
@@ -368,12 +359,12 @@ def blocks_of_counts(
 
 def are_texts(documents: Any) -> bool:
     """Return whether documents is a corpus, or a list, array or series of texts."""
-    if isinstance(documents, Path | Blocks):
-        return False
     if isinstance(documents, str):
         raise InvalidInput("documents is one text: give a list of texts, or read_texts of a path")
     if isinstance(documents, Corpus | TextFile):
         return True
+    if isinstance(documents, Path | Blocks) or is_outside_memory(documents):
+        return False
     if getattr(documents, "ndim", 1) == 2 and hasattr(documents, "columns"):
         texts = [str(name) for name, kind in documents.dtypes.items() if kind.kind not in "biuf"]
         if texts:
@@ -397,16 +388,11 @@ def counts_of_words(
 
     With `columns`, a matrix without names has these words there.
     """
-    if isinstance(documents, Iterator):
-        documents = list(documents)
-    refuse_nothing(documents)
-    if not isinstance(documents, Counts) and are_texts(documents):
-        if not isinstance(documents, Corpus | TextFile):
-            documents = checked_texts(documents)
-        splitting = splitting_of(None, vocabulary.tolist(), documents, tokenizer=tokenizer)
-        counter = WordCounter(splitting)
-        counter.add(texts_of(documents)[0])
-        return WordCounts(counter.matrix(vocabulary.tolist())), []
+    documents = opened(documents)
+    if are_texts(documents):
+        texts, words = as_corpus(documents), vocabulary.tolist()
+        splitting = splitting_of(None, words, texts, tokenizer=tokenizer)
+        return WordCounts(counted_texts(texts, splitting)[0].matrix(words)), []
     given = as_word_counts(documents)
     counts = WordCounts(given.matrix)
     named = isinstance(documents, Counts) or hasattr(documents, "columns")
@@ -433,24 +419,29 @@ def whole_matrix(counts: WordCounts, who: str) -> sp.csr_array:
     return sp.csr_array(counts.blocks.everything())
 
 
-def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
-    """Return whether the path names a matrix of counts rather than texts."""
-    return vocabulary is not None or path.name.lower().endswith(COUNT_ENDINGS)
-
-
-def usable_words(counts: WordCounts) -> tuple[NDArray[np.intp], list[str]]:
-    """Select words in at least two but not all documents; no other word can carry a topic."""
+def usable_columns(counts: WordCounts) -> NDArray[np.intp]:
+    """Return the words in at least two but not all documents; no other word can carry a topic."""
     n_documents = counts.shape[0]
     if n_documents < 2:
         raise InvalidInput(f"the corpus has {n_documents} document: topics need at least two")
-    documents = counts.documents
-    kept = np.flatnonzero((documents >= 2) & (documents < n_documents))
+    kept = np.flatnonzero((counts.documents >= 2) & (counts.documents < n_documents))
     if not len(kept):
         raise InvalidInput(
             "no word occurs in two documents but not in all: use longer or more documents"
         )
-    notes = []
-    if len(kept) < len(documents):
-        dropped = len(documents) - len(kept)
-        notes.append(f"{counted(dropped, 'word')} in fewer than two or in all documents left out")
-    return kept, notes
+    return kept
+
+
+def usable_words(corpus: Counts) -> tuple[WordCounts, NDArray[np.intp], Counts]:
+    """Return counts of the usable words, their columns, and the corpus without other words.
+
+    The corpus gets a note about words that are left out.
+    """
+    counts = WordCounts(corpus.matrix)
+    kept, notes = usable_columns(counts), corpus.notes
+    if len(kept) < counts.shape[1]:
+        dropped = counted(counts.shape[1] - len(kept), "word")
+        notes += (f"{dropped} in fewer than two or in all documents left out",)
+        counts = counts.of_words(kept)
+    words = corpus.vocabulary[kept]
+    return counts, kept, replace(corpus, matrix=counts.matrix, vocabulary=words, notes=notes)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.topics.answer import Topics, measured
+from provenmf.applications.topics.answer import Topics
 from provenmf.applications.topics.corpus import (
     WordCounts,
     counts_of_words,
@@ -25,6 +25,7 @@ from provenmf.applications.topics.corpus import (
     whole_matrix,
 )
 from provenmf.applications.topics.inference import weights_in
+from provenmf.applications.topics.measures import measured
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
 from provenmf.linalg.norms import rows_to_sum_one
@@ -44,7 +45,7 @@ def merge(answer: Topics, numbers: Sequence[int], documents: object = None) -> T
 
 
 def reduce_to(answer: Topics, n_topics: int, documents: object = None) -> Topics:
-    """Merge the topics that lose least until so many are left; see `Topics.reduced_to`."""
+    """Merge topics at least loss until `n_topics` are left; see `Topics.reduced_to`."""
     if not 1 <= n_topics <= answer.n_components:
         raise InvalidInput(
             f"cannot reduce {answer.n_components} topics to {n_topics}: give a number from 1 to "

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.confirm import confirm
@@ -31,16 +32,19 @@ from provenmf.applications.fitting import (
     found_fewer,
     simplex_weights,
 )
-from provenmf.applications.topics.answer import Topics, TopicSettings, measured, pooled_shares
+from provenmf.applications.topics.answer import Topics, TopicSettings
 from provenmf.applications.topics.corpus import (
     WordCounts,
     as_word_counts,
     unit_documents,
+    usable_columns,
     usable_words,
     whole_matrix,
 )
-from provenmf.applications.topics.inference import weights_in
+from provenmf.applications.topics.inference import topics_of, weights_in
+from provenmf.applications.topics.measures import measured, pooled_shares
 from provenmf.applications.topics.solver import (
+    CountProblem,
     count_problem,
     find_number,
     notes_on_counts,
@@ -51,16 +55,14 @@ from provenmf.arguments import Within, checked
 from provenmf.data import Blocks
 from provenmf.data.door import check_unchanged, fingerprint_of
 from provenmf.errors import counted
-from provenmf.io.texts import Counts
 from provenmf.linalg.norms import rows_to_sum_one
 from provenmf.methods import estimator_class, options_of_method
 from provenmf.methods.error_bars import error_bars, resampled
 from provenmf.results import Factorization
 from provenmf.results.answers import numbered
 from provenmf.results.estimates import ErrorBars
-from provenmf.results.factorization import with_estimates
 
-LONGEST_NAME = 255  # an array of names has room for the longest in all
+LONGEST_NAME = 255  # arrays of names reserve room for the longest name
 
 
 @checked(options_of=options_of_method)
@@ -132,50 +134,31 @@ def find_topics(
     }
     chosen = {name: value for name, (value, default) in text_options.items() if value != default}
     corpus = as_word_counts(documents, vocabulary, **chosen)
-    counts = WordCounts(corpus.matrix)
-    kept, notes = usable_words(counts)
-    notes = [*corpus.notes, *notes]
-    check_number("n_topics", n_topics, counts.shape[0], "documents")
-    if len(kept) < counts.shape[1]:
-        counts = counts.of_words(kept)
-    used = Counts(counts.matrix, corpus.vocabulary[kept], corpus.texts, corpus.names)
+    del documents  # counts of all words take as much memory again
     given = corpus.matrix if isinstance(corpus.matrix, Blocks) else None
-    del documents, corpus  # counts of all words take as much memory again
+    counts, columns, corpus = usable_words(corpus)
+    check_number("n_topics", n_topics, counts.shape[0], "documents")
     options = {"random_state": random_state, **options}
     find = from_counts if estimator_class(method).traits.anchors else from_documents
-    found = find(counts, TopicSettings(n_topics), method, options)
-    weights = weights_in(counts, found.topics, found.prior)
-    order = np.argsort(-weights.sum(axis=0), kind="stable")
-    if np.any(np.diff(order) < 0):  # weights are computed as `transform` will, to the last bit
-        found = found.ordered(order)
-        weights = weights_in(counts, found.topics, found.prior)
+    found, weights = by_size(find(counts, TopicSettings(n_topics), method, options), counts)
     bars = None
     if n_resamples:
         bars = topic_error_bars(counts, found, method, options, n_resamples)
-        found = replace(
-            found, factorization=with_estimates(found.factorization, bars, found.topics)
-        )
     word_shares = None
     if found.word_shares is not None:
         word_shares = pooled_shares(found.word_shares, weights, counts)
-    notes += [*found.notes, *found_fewer(found.factorization, n_topics, "topics")]
-    empty = int(np.count_nonzero(counts.lengths == 0))
-    if empty:
-        verb = "has" if empty == 1 else "have"
-        notes.append(f"{counted(empty, 'document')} {verb} no words left, and so no weights")
-    names = numbered("Topic", len(found.topics))
     if given is not None and given.first_seen is not None:
         check_unchanged(given.first_seen, fingerprint_of(given), "documents")
     titles = None
-    if used.names is not None:
-        titles = np.array([name[:LONGEST_NAME] for name in used.names], dtype=np.str_)
+    if corpus.names is not None:
+        titles = np.array([name[:LONGEST_NAME] for name in corpus.names], dtype=np.str_)
     answer = Topics(
         factorization=found.factorization,
-        notes=(*notes, *(bars.notes(names) if bars else ())),
+        notes=(*corpus.notes, *notes_on(found, counts, n_topics, bars)),
         error_bars=bars,
         topics=found.topics,
-        vocabulary=used.vocabulary,
-        word_columns=kept,
+        vocabulary=corpus.vocabulary,
+        word_columns=columns,
         document_weights=weights,
         anchor_columns=found.anchors,
         candidate_words=found.candidates,
@@ -185,11 +168,11 @@ def find_topics(
         eigenvalues=found.eigenvalues,
         noise_edge=found.noise_edge,
         settings=found.settings,
-        corpus=used,
+        corpus=corpus,
         tokenizer=tokenizer,
-        **measured(found.topics, counts.frequencies, word_shares, weights, counts, used.texts),
+        **measured(found.topics, counts.frequencies, word_shares, weights, counts, corpus.texts),
     )
-    return confirm(used, answer) if evidence else answer
+    return confirm(corpus, answer) if evidence else answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +180,7 @@ class Found:
     """Topics by one of the strategies; anchors and candidates are columns of the vocabulary.
 
     settings : what is needed to build the factorized matrix again.
+    problem : the matrix and where it comes from, if topics come from counts.
     unbounded : the topics with shares of words that may be negative, for their standard errors.
     word_shares : p(topic | word) (words, k) for ranking words.
     """
@@ -210,6 +194,7 @@ class Found:
     eigenvalues: NDArray[np.float64] | None = None
     noise_edge: float = np.nan
     notes: tuple[str, ...] = ()
+    problem: CountProblem | None = None
     unbounded: NDArray[np.float64] | None = None
     word_shares: NDArray[np.float64] | None = None
 
@@ -231,7 +216,7 @@ class Found:
 
 
 def reordered(fit: Factorization, order: NDArray[np.intp]) -> Factorization:
-    """Return the factorization with its components, and what is measured of each, in an order."""
+    """Return the factorization with its components and their measures reordered."""
     certificate = fit.certificate
     if certificate is not None:
         measures = {
@@ -251,6 +236,33 @@ def reordered(fit: Factorization, order: NDArray[np.intp]) -> Factorization:
     )
 
 
+def by_size(found: Found, counts: WordCounts) -> tuple[Found, NDArray[np.float64]]:
+    """Return the topics, the largest first, and the weights of the documents."""
+    weights = weights_in(counts, found.topics, found.prior)
+    order = np.argsort(-weights.sum(axis=0), kind="stable")
+    if np.any(np.diff(order) < 0):  # weights are computed as `transform` will, to the last bit
+        found = found.ordered(order)
+        weights = weights_in(counts, found.topics, found.prior)
+    return found, weights
+
+
+def notes_on(
+    found: Found, counts: WordCounts, n_topics: int | None, bars: ErrorBars | None
+) -> list[str]:
+    """Return what the owner of the documents should know about the topics."""
+    notes = list(found.notes)
+    if found.problem is not None:
+        notes += notes_on_counts(counts, found.problem)
+    notes += found_fewer(found.factorization, n_topics, "topics")
+    empty = int(np.count_nonzero(counts.lengths == 0))
+    if empty:
+        verb = "has" if empty == 1 else "have"
+        notes.append(f"{counted(empty, 'document')} {verb} no words left, and so no weights")
+    if bars is not None:
+        notes += bars.notes(numbered("Topic", len(found.topics)))
+    return notes
+
+
 def from_counts(
     counts: WordCounts,
     settings: TopicSettings,
@@ -260,12 +272,26 @@ def from_counts(
     refine: bool = True,
 ) -> Found:
     """Find anchor words in unbiased co-occurrence and vertices around them; see `solver`."""
-    notes = []
-    number, values, edge = settings.n_topics, None, np.nan
+    number, values = settings.n_topics, None
     if number is None:
         number, values, edge, note = find_number(counts)
-        notes.append(note)
     problem = count_problem(counts, number, settings.start)
+    found = from_problem(counts, problem, method, options, refine=refine)
+    if values is not None:
+        found = replace(found, eigenvalues=values, noise_edge=edge, notes=(note,))
+    return found
+
+
+def from_problem(
+    counts: WordCounts,
+    problem: CountProblem,
+    method: str,
+    options: dict[str, Any],
+    *,
+    refine: bool = True,
+) -> Found:
+    """Find anchor words among the candidates, and the topics around them."""
+    number = problem.points.shape[1]
     options = {**simplex_weights(method), **options}
     factorization = fit_matrix(problem.points, number, method, options, argument="n_topics")
     assert factorization.anchors is not None  # every method here chooses rows
@@ -278,9 +304,8 @@ def from_counts(
         anchors,
         problem.candidates,
         prior=found.prior,
-        eigenvalues=problem.view.spectrum.values if values is None else values,
-        noise_edge=edge,
-        notes=(*notes, *notes_on_counts(counts, problem)),
+        eigenvalues=problem.view.spectrum.values,
+        problem=problem,
         unbounded=found.unbounded,
         word_shares=found.shares,
     )
@@ -295,6 +320,25 @@ def from_documents(
     factorization = fit_matrix(documents, settings.n_topics, method, options, argument="n_topics")
     positive = np.maximum(factorization.components, 0.0).astype(np.float64)
     return Found(factorization, rows_to_sum_one(positive), settings)
+
+
+def topics_again(matrix: sp.csr_array, n_topics: int, method: str) -> NDArray[np.float64]:
+    """Find topics (k, words) in other documents with the same words, and nothing about them."""
+    counts = WordCounts(matrix)
+    columns = usable_columns(counts)
+    counts, settings = counts.of_words(columns), TopicSettings(n_topics)
+    quiet = {"random_state": 0, "certify": False}
+    if not estimator_class(method).traits.anchors:
+        found = from_documents(counts, settings, method, quiet).topics
+    else:
+        problem = count_problem(counts, n_topics)
+        if problem.view.shares is not None:  # anchors would only name these topics
+            found = topics_of(problem.view.shares, counts.frequencies)
+        else:
+            found = from_problem(counts, problem, method, quiet).topics
+    topics = np.zeros((len(found), matrix.shape[1]))
+    topics[:, columns] = found
+    return topics
 
 
 ASSUMES = (
@@ -337,7 +381,7 @@ def topic_error_bars(
 
 
 def _one_occurrence(counts: WordCounts, found: Found) -> NDArray[np.float64]:
-    """Return what one more occurrence of a word adds to its share in a topic (k, 1)."""
+    """Return the increase of a word's share in a topic per additional occurrence (k, 1)."""
     if found.prior is None:
         return np.zeros((len(found.topics), 1))
     shares = found.prior / found.prior.sum()

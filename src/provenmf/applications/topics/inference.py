@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -65,58 +64,29 @@ def infer_documents(
     """
     from provenmf.applications.topics.kernels import infer_rows_in_place
 
-    own = np.ascontiguousarray(prior, dtype=np.float64)
-    return _inferred(infer_rows_in_place, counts, topics, own, np.dtype(np.float64))
-
-
-def mean_weights(
-    counts: sp.csr_array, topics: Floats | NDArray[np.float32], prior: Floats
-) -> Floats:
-    """Infer mean topic weights as `infer_documents` does, but with the weights integrated out.
-
-    Each occurrence has a topic by itself, q ∝ p(w | t) (α_t + the others' expected number in
-    topic t): collapsed variational Bayes of order zero (Asuncion, Welling, Smyth & Teh 2009).
-    Squared errors are those of Gibbs sampling, those of `infer_documents` 6 % higher, since it
-    gives too little to small weights; absolute errors are the other way round. So this is for what
-    is linear in the weights: probabilities of words.
-    """
-    from provenmf.applications.topics.kernels import collapsed_rows_in_place
-
-    single = np.dtype(np.float32)
-    own = prior.astype(single)
-    return _inferred(collapsed_rows_in_place, counts, topics, own, single).astype(np.float64)
-
-
-def _inferred(
-    kernel: Callable[..., None],
-    counts: sp.csr_array,
-    topics: Floats | NDArray[np.float32],
-    prior: NDArray[np.floating],
-    dtype: np.dtype[np.floating],
-) -> Floats:
-    """Run the kernel on all documents and normalize its rows; documents without words get zeros."""
     rows = sp.csr_array(counts)
     # Indices of one type, so that the kernel is compiled once.
     index = np.int32 if rows.nnz <= np.iinfo(np.int32).max else np.int64
     pointers, columns = (part.astype(index, copy=False) for part in (rows.indptr, rows.indices))
     values = np.ascontiguousarray(rows.data, dtype=np.float32)
     words = np.ascontiguousarray(topics.T, dtype=np.float32)
-    out = np.empty((rows.shape[0], len(topics)), dtype=dtype)
+    own = np.ascontiguousarray(prior, dtype=np.float64)
+    out = np.empty((rows.shape[0], len(topics)))
 
     def work(part: slice) -> None:
-        kernel(
-            pointers, columns, values, words, prior, ROUNDS, ACCURACY,
+        infer_rows_in_place(
+            pointers, columns, values, words, own, ROUNDS, ACCURACY,
             part.start, part.stop, out,
         )  # fmt: skip
 
     for_row_slices(work, rows.shape[0], slice_rows=1000)
-    out /= np.maximum(out.sum(axis=1, keepdims=True), np.finfo(dtype).tiny)
+    out /= np.maximum(out.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     out[np.diff(rows.indptr) == 0] = 0.0
     return out
 
 
 class Completed(NamedTuple):
-    """The words to be predicted.
+    """Held-out words.
 
     counts : how often each occurs.
     own : its probability by the weights that the other half of its document gives.
@@ -137,7 +107,7 @@ def completed(counts: sp.csr_array, topics: Floats, prior: Floats) -> Completed:
     weights = infer_documents(without(counts, half), topics, prior)
     weights[weights.sum(axis=1) == 0] = mean
     rest = without(counts, ~half).tocoo()
-    documents, words = rest.coords
+    documents, words = rest.row, rest.col
     own = np.einsum("ij,ij->i", weights[documents], topics.T[words])
     return Completed(rest.data, own, (mean @ topics)[words], documents)
 

@@ -1,4 +1,4 @@
-"""Topic weights of documents, one document at a time."""
+"""Compiled loops: topic weights of documents, and the occurrences of words by topic."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ inner = inner_njit(error_model="numpy", fastmath=FAST)
 # For what is called in one place: it compiles faster there than by itself.
 inlined = inner_njit(error_model="numpy", fastmath=FAST, inline="always")
 
-# Rounds with all topics. Not a plain 6, for which numba compiles a function of its own.
+# Rounds with all topics. Not a literal 6, for which numba compiles a separate function.
 FIRST_ROUNDS = np.int64(6)
 LANES = np.int64(32)  # four vectors of eight single-precision numbers
 NEGLIGIBLE = 0.02  # occurrences; a topic that holds fewer after these rounds is left out
@@ -152,111 +152,7 @@ def infer_rows_in_place(
                 out[row, chosen[j]] = few_gamma[j]
 
 
-# Topic weights of documents with the weights integrated out, one document at a time.
-
-
-@inner
-def assign_in_place(
-    words: Floats, counts: Floats, prior: Floats, rounds: int, tol: float, q: Floats, held: Floats
-) -> None:
-    """Iterate q[i] ∝ words[i] (prior + held − one occurrence's q[i]) over one document's words.
-
-    q (different words, topics) holds the probabilities of topics of an occurrence of each word,
-    held = Σ counts q. An entry below one is less than an occurrence, and is taken out whole.
-    """
-    n, width = words.shape
-    zero, one = words.dtype.type(0), words.dtype.type(1)
-    length = 0.0
-    for i in range(n):
-        length += counts[i]
-    new = np.empty(width, words.dtype)
-    for _ in range(rounds):
-        change = 0.0
-        for i in range(n):
-            own, shares, out = min(counts[i], one), q[i], words[i]
-            norm = zero
-            for j in range(width):
-                new[j] = out[j] * max(prior[j] + held[j] - own * shares[j], zero)
-                norm += new[j]
-            if norm > zero:
-                factor, moved = one / norm, zero
-                for j in range(width):
-                    step = new[j] * factor - shares[j]
-                    moved += abs(step)
-                    held[j] += counts[i] * step
-                    shares[j] += step
-                change += counts[i] * moved
-        if change <= tol * length:
-            return
-
-
 @kernel
-def collapsed_rows_in_place(
-    pointers: Ints,
-    columns: Ints,
-    values: Floats,
-    words: Floats,
-    prior: Floats,
-    rounds: int,
-    tol: float,
-    start: int,
-    stop: int,
-    out: Floats,
-) -> None:
-    """Write prior + expected occurrences of documents start .. stop-1; words[w] is p(w | topic).
-
-    All floats but tol have one precision. Words start with topics in proportion to words[w].
-    """
-    k = words.shape[1]
-    width = int(-(-k // LANES) * LANES)
-    longest = 0
-    for row in range(start, stop):
-        longest = max(longest, pointers[row + 1] - pointers[row])
-    part, q = np.zeros((longest, width), words.dtype), np.zeros((longest, width), words.dtype)
-    wide, held = np.zeros(width, words.dtype), np.zeros(width, words.dtype)
-    for j in range(k):
-        wide[j] = prior[j]
-    for row in range(start, stop):
-        first, n = pointers[row], pointers[row + 1] - pointers[row]
-        for j in range(width):
-            held[j] = 0.0
-        for i in range(n):
-            own, norm = words[columns[first + i]], words.dtype.type(0)
-            for j in range(k):
-                part[i, j] = own[j]
-                norm += own[j]
-            for j in range(k):
-                q[i, j] = own[j] / norm if norm > 0 else words.dtype.type(0)
-                held[j] += values[first + i] * q[i, j]
-        assign_in_place(part[:n], values[first : first + n], wide, rounds, tol, q[:n], held)
-        for j in range(k):
-            out[row, j] = wide[j] + held[j]
-
-
-# Occurrences of words in folds, and their shares of topics, one block of documents at a time.
-
-
-@njit(cache=True, nogil=True)
-def number_folds_in_place(
-    pointers: Ints, columns: Ints, documents: Ints, n_folds: int, folds: NDArray[np.int8]
-) -> None:
-    """Give each entry a fold at random, the same wherever the entry is stored.
-
-    A hash of its document's number and its word decides: odd multipliers and shifts, as in
-    splitmix64.
-    """
-    for row in range(len(pointers) - 1):
-        own = np.uint64(documents[row]) * np.uint64(0x9E3779B97F4A7C15)
-        for p in range(pointers[row], pointers[row + 1]):
-            mixed = own + np.uint64(columns[p] + 1) * np.uint64(0xBF58476D1CE4E5B9)
-            mixed ^= mixed >> np.uint64(30)
-            mixed *= np.uint64(0x94D049BB133111EB)
-            mixed ^= mixed >> np.uint64(31)
-            mixed *= np.uint64(0xD6E8FEB86659FD93)
-            folds[p] = np.int64((mixed >> np.uint64(33)) % np.uint64(n_folds))
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})
 def add_shared_in_place(
     pointers: Ints,
     columns: Ints,

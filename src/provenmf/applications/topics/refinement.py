@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv, psi
 
 from provenmf.applications.topics.corpus import WordCounts, by_rank, without
-from provenmf.applications.topics.inference import infer_documents, mean_weights
+from provenmf.applications.topics.inference import infer_documents
 from provenmf.budget import available_threads, for_row_slices
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,7 @@ class Settings:
 
 
 SETTINGS = Settings()
-LANES = 32  # columns of the kernel's loops, which leave no rest
+LANES = 32  # columns per vectorized loop of the kernel
 LEAST_SHAPE = 1e-9  # of a Gamma distribution whose median is zero in floating point
 UNSEEN = 0.01  # occurrences that each word has in each topic besides those counted
 
@@ -109,12 +109,18 @@ def refined_shares(
 
 
 def folds_of(block: sp.csr_array, documents: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Return the fold of each entry: at random, but the same in every pass and storage."""
-    from provenmf.applications.topics.kernels import number_folds_in_place
+    """Return the fold of each entry: at random, but the same in every pass and storage.
 
-    folds = np.empty(block.nnz, dtype=np.int8)
-    number_folds_in_place(block.indptr, block.indices, documents, SETTINGS.folds, folds)
-    return folds
+    A hash of its document's number and its word decides: odd multipliers and shifts, as in
+    splitmix64.
+    """
+    own = documents.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (block.indices.astype(np.uint64) + np.uint64(1)) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed += np.repeat(own, np.diff(block.indptr))
+    for shift, factor in ((30, 0x94D049BB133111EB), (31, 0xD6E8FEB86659FD93)):
+        mixed ^= mixed >> np.uint64(shift)
+        mixed *= np.uint64(factor)
+    return np.asarray((mixed >> np.uint64(33)) % np.uint64(SETTINGS.folds), dtype=np.int8)
 
 
 def weights_beside(
@@ -124,7 +130,7 @@ def weights_beside(
     folds = folds_of(block, documents)
     found = np.empty((block.shape[0], SETTINGS.folds, len(topics)), dtype=np.float32)
     for fold in range(SETTINGS.folds):
-        found[:, fold] = mean_weights(without(block, folds == fold), topics, prior)
+        found[:, fold] = infer_documents(without(block, folds == fold), topics, prior)
     return found
 
 

@@ -63,13 +63,13 @@ Floats = NDArray[np.float64]
 FEWEST_GROUPED = 100  # documents; fewer do not show which topics keep to different ones
 MOST_MORE = 60  # coordinates beyond k in which documents are grouped
 # Largest eigenvalue of noise over that of redrawn words: at most 1.05 in nine corpora drawn from
-# 4 to 100 topics, and at least 1.7 in texts, whose k + 1st eigenvalue is no noise.
+# 4 to 100 topics, and at least 1.7 in texts, whose k + 1st eigenvalue is signal.
 NOISE = 1.25
 MOST_REDRAWN = 20_000_000  # entries of counts, beyond which no words are drawn at random
 # What is held in memory at once: arrays as large as the eigenvectors, numbers for each document.
 WORD_VECTORS, DOCUMENT_NUMBERS = 14, 12
 PRIOR_DOCUMENTS = 10.0
-CLEAR = 2.0  # the farthest candidates are so many times as far as noise reaches
+CLEAR = 2.0  # ratio of the farthest candidates to the reach of the noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +198,7 @@ class TopicView:
     spectrum : WordSpectrum
         k coordinates.
     edge : float
-        The largest eigenvalue of noise; NaN if it was not needed.
+        The largest eigenvalue of noise; NaN if it was not needed to decide on the start.
     shares : array (n_words, k) or None
         p(topic | word) where topics start from groups of documents; None where they start from
         anchor words.
@@ -210,7 +210,7 @@ class TopicView:
 
     @property
     def start(self) -> str:
-        """Where topics start: "anchors" or "groups"."""
+        """Start of the topics: "anchors" or "groups"."""
         return "anchors" if self.shares is None else "groups"
 
 
@@ -219,15 +219,15 @@ def topic_view(counts: WordCounts, k: int, start: str | None = None) -> TopicVie
 
     start : "anchors" or "groups" if this has been decided before.
     """
-    spectrum, edge = word_spectrum(counts, k), np.nan
-    if start is None:
-        if counts.different.sum() <= MOST_REDRAWN:
-            edge = noise_edge(spectrum)
-        more = spectrum.capped or bool(spectrum.values[-1] > NOISE * edge)
-        start = "groups" if more and counts.shape[0] >= FEWEST_GROUPED else "anchors"
-    if k < 2 or start == "anchors" or counts.shape[1] <= k:
+    grouped = start == "groups" or (start is None and counts.shape[0] >= FEWEST_GROUPED)
+    more = min(3 * k, MOST_MORE) if grouped and 2 <= k < counts.shape[1] else 0
+    spectrum, edge = word_spectrum(counts, k, more), np.nan
+    if start is None and not spectrum.capped:
+        edge = noise_edge(spectrum) if counts.different.sum() <= MOST_REDRAWN else np.nan
+        grouped = grouped and bool(spectrum.values[-1] > NOISE * edge)
+    if not grouped or not more:
         return TopicView(spectrum, edge)
-    wide = spectrum.widened(min(3 * k, MOST_MORE))
+    wide = spectrum if spectrum.capped else spectrum.widened(more)
     shares = stepped(wide.pairs.counts, topics_of_groups(wide, k))
     coordinates = (topics_of(shares, counts.frequencies) * wide.pairs.scales) @ wide.vectors
     return TopicView(wide.along(np.linalg.qr(coordinates.T)[0]), edge, shares)
@@ -235,7 +235,7 @@ def topic_view(counts: WordCounts, k: int, start: str | None = None) -> TopicVie
 
 @dataclass(frozen=True, eq=False)
 class CountTopics:
-    """Topics with all that they were found from.
+    """Topics with the intermediate results of the search.
 
     Attributes
     ----------
@@ -389,7 +389,7 @@ def find_number(counts: WordCounts) -> tuple[int, Floats, float, str]:
 
 
 def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
-    """Return what was done to the counts that their owner should know."""
+    """Return notes on changes made to the counts."""
     notes, view = [], problem.view
     if not counts.whole:
         notes.append(
@@ -411,11 +411,13 @@ def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
             f"{counted(len(problem.boilerplate), 'word')} always occur together in the same few "
             "documents (signatures, tables, near-duplicates) and cannot become anchor words"
         )
-    values, k = view.spectrum.values[:-1], len(view.spectrum.values) - 1
-    above = int(np.count_nonzero(values > view.edge))
-    if k > 1 and above < k and np.isfinite(view.edge):
+    values, k, edge = view.spectrum.values[:-1], len(view.spectrum.values) - 1, view.edge
+    if np.isnan(edge) and counts.different.sum() <= MOST_REDRAWN:
+        edge = noise_edge(view.spectrum)
+    above = int(np.count_nonzero(values > edge))
+    if k > 1 and above < k and np.isfinite(edge):
         notes.append(
-            f"{above} of {k} eigenvalues of the co-occurrence of words exceed {view.edge:.3g}, the "
+            f"{above} of {k} eigenvalues of the co-occurrence of words exceed {edge:.3g}, the "
             f"largest for words drawn at random: this corpus is too small to distinguish {k} "
             "topics; ask for fewer, or use more or longer documents"
         )

@@ -1,4 +1,4 @@
-"""Count the words of texts: stop words, languages, n-grams, notices about what needs preparation.
+"""Count the words of texts.
 
 Texts are counted in chunks, in several processes where there is enough to do. A chunk is counted
 over its own words, which then enter one vocabulary. When all texts have been read, rare and
@@ -12,10 +12,9 @@ import re
 import signal
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
@@ -23,13 +22,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from provenmf.applications.topics.languages import (
+    UNSPACED,
+    language_of,
+    signs_of,
+    stop_words_of,
+    text_notices,
+    without_contractions,
+)
 from provenmf.arguments import checked
-from provenmf.errors import InvalidInput, counted
-from provenmf.io.mail import HEADER_LINE, body_of, has_attachment
+from provenmf.errors import InvalidInput
+from provenmf.io.mail import body_of
 from provenmf.io.rows import write_sparse_rows
-from provenmf.io.texts import Corpus, Counts, TextFile, no_text
+from provenmf.io.texts import Corpus, Counts, TextFile, by_column, no_text
 
 # Words of letters, digits allowed after the first letter; single letters say little.
 WORD = re.compile(r"(?u)\b[^\W\d_][\w'-]*\w\b")
@@ -41,7 +47,7 @@ FEWEST_CHUNKS = 4  # processes take a second to start
 
 @dataclass(frozen=True)
 class Splitting:
-    """How texts become words.
+    """Settings for splitting texts into words.
 
     vocabulary : count these words only, in this order.
     whole : keep contractions, for a vocabulary that has some.
@@ -117,7 +123,7 @@ def count_chunk(splitting: Splitting, texts: Sequence[str]) -> Chunk:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Suppress Ctrl-C inside the context; processes started there never receive it."""
+    """Ignore Ctrl-C inside the context and in processes started there."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -177,8 +183,8 @@ class WordCounter:
             )
         yield from counted
 
-    def vocabulary(self, least: float, most: float, max_words: int | None) -> list[str]:
-        """Return words by their number of documents, sorted; `max_words` most frequent ones."""
+    def vocabulary(self, least: float, most: float) -> list[str]:
+        """Return the sorted words that occur in a permitted number of documents."""
         if self.splitting.vocabulary is not None:
             return list(self.splitting.vocabulary)
         size = len(self._number_of)
@@ -186,17 +192,10 @@ class WordCounter:
         for chunk in self._chunks:
             documents += np.bincount(chunk.indices, minlength=size)
         kept = (documents >= least) & (documents <= most)
-        words = sorted(w for w, n in self._number_of.items() if kept[n] and len(w) <= LONGEST_WORD)
-        if max_words is None or len(words) <= max_words:
-            return words
-        occurrences = np.zeros(size)
-        for chunk in self._chunks:
-            occurrences += np.bincount(chunk.indices, chunk.data, minlength=size)
-        frequency = occurrences[[self._number_of[word] for word in words]]
-        return sorted(words[place] for place in np.argsort(-frequency)[:max_words])
+        return sorted(w for w, n in self._number_of.items() if kept[n] and len(w) <= LONGEST_WORD)
 
     def rows(self, vocabulary: Sequence[str]) -> Iterator[sp.csr_array]:
-        """Yield the counts of these words, a chunk at a time; a chunk that was given is gone."""
+        """Yield the counts of these words in chunks, releasing each chunk."""
         place = np.full(max(len(self._number_of), 1), -1, dtype=np.int32)
         for column, word in enumerate(vocabulary):
             if word in self._number_of:
@@ -239,7 +238,6 @@ def count_words(
     min_documents: int = 2,
     max_share: float = 0.5,
     stop_words: str | Sequence[str] | None = "auto",
-    max_words: int | None = None,
     ngram_range: tuple[int, int] = (1, 1),
     tokenizer: Tokenizer | None = None,
     vocabulary: Sequence[str] | None = None,
@@ -260,8 +258,6 @@ def count_words(
     stop_words : str, list of str or None, default "auto"
         "auto" finds the language (English where it is not clear); "english", "german", "french",
         "spanish", "italian", "portuguese", "dutch", "swedish", "polish", "russian"; or the words.
-    max_words : int, optional
-        Keep only the most frequent words.
     ngram_range : tuple of two int, default (1, 1)
         Least and largest number of consecutive words that are counted as a term.
     tokenizer : callable, optional
@@ -286,16 +282,13 @@ def count_words(
     >>> counts.vocabulary.tolist(), counts.matrix.toarray().tolist()
     (['sail', 'ship'], [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     """
-    if not isinstance(corpus, Corpus | TextFile):
-        corpus = checked_texts(corpus)
-    wanted = stop_words if vocabulary is None else None
-    language, said = chosen_language(corpus, wanted)
-    counter = WordCounter(splitting_of(language, vocabulary, corpus, ngram_range, tokenizer))
-    texts, names, notes = texts_of(corpus)
-    counter.add(texts, n_jobs, progress)
-    words = chosen_words(counter, corpus, min_documents, max_share, max_words)
+    corpus = as_corpus(corpus)
+    language, said = (None, ()) if vocabulary is not None else chosen_language(corpus, stop_words)
+    splitting = splitting_of(language, vocabulary, corpus, ngram_range, tokenizer)
+    counter, names, notes = counted_texts(corpus, splitting, n_jobs, progress)
+    words = chosen_words(counter, corpus, min_documents, max_share)
     matrix, known = counter.matrix(words), np.array(words, dtype=np.str_)
-    if counter.splitting.mail:  # what was written is counted, without header and attachments
+    if splitting.mail:  # what was written is counted, without header and attachments
         counter.signs -= Counter(mail=counter.signs["mail"], attachment=counter.signs["attachment"])
     notices = text_notices(counter.signs, matrix, known)
     kept = corpus.texts if isinstance(corpus, Corpus) else corpus
@@ -313,16 +306,34 @@ def write_counts(
     progress: Callable[[int], None] | None = None,
 ) -> tuple[int, int]:
     """Count words as `count_words` does and write the counts as rows on disk; see `convert`."""
-    counter = WordCounter(splitting_of(chosen_language(corpus, stop_words)[0], None, corpus))
-    texts, names, _ = texts_of(corpus)
-    counter.add(texts, n_jobs, progress)
-    words = chosen_words(counter, corpus, min_documents, max_share, None)
+    splitting = splitting_of(chosen_language(corpus, stop_words)[0], None, corpus)
+    counter, names, _ = counted_texts(corpus, splitting, n_jobs, progress)
+    words = chosen_words(counter, corpus, min_documents, max_share)
     blocks = (block.astype(np.int32) for block in counter.rows(words))
     return write_sparse_rows(target, blocks, len(words), {"rows": list(names), "columns": words})
 
 
-def checked_texts(texts: Iterable[Any]) -> list[str]:
-    """Return texts as a list, or say which of them is not a text."""
+def counted_texts(
+    corpus: Corpus | TextFile,
+    splitting: Splitting,
+    n_jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[WordCounter, Sequence[str], Sequence[str]]:
+    """Count all texts; return the counter with the names of the texts and notes about them."""
+    counter = WordCounter(splitting)
+    if isinstance(corpus, Corpus):
+        counter.add(corpus.texts, n_jobs, progress)
+        return counter, corpus.names, corpus.notes
+    names: list[str] = []
+    notes: list[str] = []
+    counter.add(corpus.texts(names, notes), n_jobs, progress)
+    return counter, names, notes
+
+
+def as_corpus(texts: Corpus | TextFile | Iterable[Any]) -> Corpus | TextFile:
+    """Return texts with names, or raise an error that says which of them is not a text."""
+    if isinstance(texts, Corpus | TextFile):
+        return texts
     found = list(texts)
     for number, text in enumerate(found):
         if not isinstance(text, str):
@@ -332,19 +343,20 @@ def checked_texts(texts: Iterable[Any]) -> list[str]:
                 f"text ({text!r}): "
                 + ("leave missing texts out, or put '' in their place" if missing else "give str")
             )
-    return found
+    return Corpus(found, [f"document {n}" for n in range(1, len(found) + 1)])
 
 
 def chosen_language(
-    corpus: Corpus | TextFile | Sequence[str], stop_words: str | Sequence[str] | None
+    corpus: Corpus | TextFile, stop_words: str | Sequence[str] | None
 ) -> tuple[str | Sequence[str] | None, tuple[str, ...]]:
-    """Return whose stop words to leave out, and what should be said about it.
+    """Return the language whose stop words to remove, and a note about it.
 
     The language is that of the first 300 texts.
     """
     if not isinstance(stop_words, str):
         return stop_words, ()
-    found = language_of(islice(texts_of(corpus)[0], 300))
+    texts = corpus.texts if isinstance(corpus, Corpus) else corpus.texts([], [])
+    found = language_of(islice(texts, 300))
     if stop_words == "auto":
         if found in (None, "english"):
             return "english", ()
@@ -358,13 +370,9 @@ def chosen_language(
 
 
 def chosen_words(
-    counter: WordCounter,
-    corpus: object,
-    min_documents: int,
-    max_share: float,
-    max_words: int | None,
+    counter: WordCounter, corpus: Corpus | TextFile, min_documents: int, max_share: float
 ) -> list[str]:
-    """Return the words that are left when rare and frequent ones are taken out."""
+    """Return the words that remain after removing rare and frequent ones."""
     n_texts = counter.n_texts
     if isinstance(corpus, TextFile) and counter.signs["blank"] == n_texts:
         raise no_text(corpus.path)
@@ -378,10 +386,10 @@ def chosen_words(
             "is not a share", argument="max_share", value=max_share, remedy="use 0 to 1"
         )
     least = min(min_documents, n_texts)
-    words = counter.vocabulary(least, max(max_share * n_texts, least), max_words)
+    words = counter.vocabulary(least, max(max_share * n_texts, least))
     if words:
         return words
-    if counter.vocabulary(least, n_texts, 1):
+    if counter.vocabulary(least, n_texts):
         raise InvalidInput(
             f"every word of {n_texts} documents is in more than {max_share:.0%} of them, or in "
             f"fewer than {min_documents} of them",
@@ -389,7 +397,7 @@ def chosen_words(
             value=max_share,
             remedy="raise it to {argument=1.0}",
         )
-    if counter.vocabulary(1, n_texts, 1):
+    if counter.vocabulary(1, n_texts):
         raise InvalidInput(
             f"no word occurs in {min_documents} of {n_texts} documents",
             argument="min_documents",
@@ -399,23 +407,10 @@ def chosen_words(
     raise InvalidInput(f"no word is left of {n_texts} documents but stop words: use other texts")
 
 
-def texts_of(
-    corpus: Corpus | TextFile | Sequence[str],
-) -> tuple[Iterable[str], list[str] | Sequence[str], list[str] | tuple[str, ...]]:
-    """Return texts, and the lists to which a file adds names and notes as it is read."""
-    if isinstance(corpus, TextFile):
-        names: list[str] = []
-        notes: list[str] = []
-        return corpus.texts(names, notes), names, notes
-    if isinstance(corpus, Corpus):
-        return corpus.texts, corpus.names, corpus.notes
-    return corpus, [f"document {n}" for n in range(1, len(corpus) + 1)], ()
-
-
 def splitting_of(
     stop_words: str | Sequence[str] | None,
     vocabulary: Sequence[str] | None,
-    corpus: object = None,
+    corpus: Corpus | TextFile,
     ngram_range: tuple[int, int] = (1, 1),
     tokenizer: Tokenizer | None = None,
 ) -> Splitting:
@@ -430,9 +425,9 @@ def splitting_of(
                 value=ngram_range,
                 remedy="use (1, 2) for words and pairs of words",
             )
-        chosen = frozenset(stop_words_of(stop_words) or ())
+        chosen = stop_words_of(stop_words)
         return Splitting(chosen, mail=mail, ngram_range=(least, most), tokenizer=tokenizer)
-    words = tuple(in_order(vocabulary))
+    words = tuple(str(word) for word in by_column(vocabulary))
     if len(set(words)) < len(words):
         twice = next(word for word in words if words.count(word) > 1)
         raise InvalidInput(f"vocabulary has {twice!r} twice: give every word once")
@@ -442,170 +437,3 @@ def splitting_of(
     return Splitting(
         vocabulary=words, whole=whole, mail=mail, ngram_range=sizes, tokenizer=tokenizer
     )
-
-
-def in_order(vocabulary: Sequence[str] | Mapping[str, int]) -> list[str]:
-    """Return the words by column; a dict has a column for each word."""
-    if isinstance(vocabulary, Mapping):
-        columns = sorted(vocabulary.values())
-        if columns != list(range(len(columns))):
-            raise InvalidInput("vocabulary is a dict whose values are not the columns 0, 1, …")
-        return sorted(map(str, vocabulary), key=lambda word: vocabulary[word])
-    return [str(word) for word in vocabulary]
-
-
-# Languages, contractions, and texts that need preparation.
-
-SHORT = 10  # median number of counted words below which documents say little about their topics
-NOTICED = 0.1  # share of texts, or of words, from which on a notice is given
-FEWEST_FUNCTION_WORDS = 0.1  # share of the stop words of a language in its texts; usually .3 to .5
-_VOWEL = re.compile(r"[aeiouyàâäáåæãèéêëìíîïòóôöõøùúûüœ]")
-_MAIL_FIELDS = re.compile(r"^(from|to|subject|date|newsgroups|message-id):", re.I | re.M)
-_NEGATION = re.compile(r"\b\w+n't\b")
-_ENDING = re.compile(r"'(?:s|m|re|ve|ll|d)\b")
-_ELISION = re.compile(r"\b(?:l|d|j|m|t|s|n|c|qu)'(?=\w\w)")
-_LETTERS = re.compile(r"[^\W\d_]+")
-# Scripts without spaces between words: kana, Han, Thai, Lao, Khmer, Burmese.
-UNSPACED = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
-)
-_EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
-
-
-@cache
-def stop_word_lists() -> dict[str, frozenset[str]]:
-    """Return the stop words of each language: function words and common adverbs."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    text = Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8")
-    lists = {"english": frozenset(ENGLISH_STOP_WORDS)}
-    for part in text.strip().split("\n\n"):
-        name, words = part.split(":\n", 1)
-        lists[name] = frozenset(words.split())
-    return lists
-
-
-LANGUAGES = (
-    *("english", "german", "french", "spanish", "italian", "portuguese", "dutch"),
-    *("swedish", "polish", "russian"),
-)
-
-
-def stop_words_of(wanted: str | Sequence[str] | None) -> list[str] | None:
-    """Return the stop words of a language, or those of a list."""
-    if wanted is None:
-        return None
-    if not isinstance(wanted, str):
-        return [str(word) for word in wanted]
-    if wanted not in LANGUAGES:
-        raise InvalidInput(
-            "is not a language with a list of stop words",
-            argument="stop_words",
-            value=wanted,
-            remedy=f"choose auto, {', '.join(LANGUAGES)}, or give the words",
-        )
-    return sorted(stop_word_lists()[wanted])
-
-
-def language_of(texts: Iterable[str]) -> str | None:
-    """Return the language whose stop words are most frequent in texts, or None if none is."""
-    words = Counter(word for text in texts for word in _LETTERS.findall(text[:3000].lower()))
-    total = sum(words.values())
-    shares = {
-        name: sum(words[word] for word in known) / max(total, 1)
-        for name, known in stop_word_lists().items()
-    }
-    best = max(shares, key=lambda name: shares[name])
-    return best if total >= 50 and shares[best] >= FEWEST_FUNCTION_WORDS else None
-
-
-def without_contractions(text: str) -> str:
-    """Return lower case; "I'm", "don't" and "l'été" lose what is short for a function word."""
-    plain = text.lower().replace("\u2019", "'")
-    if "'" not in plain:
-        return plain
-    return _ELISION.sub(" ", _ENDING.sub(" ", _NEGATION.sub(" ", plain)))
-
-
-def looks_like_mail(text: str) -> bool:
-    """Return whether a text begins with a header of at least two fields of mails."""
-    head = text[:2000].split("\n\n", 1)[0]
-    return bool(HEADER_LINE.match(head)) and len(_MAIL_FIELDS.findall(head)) >= 2
-
-
-def looks_like_code(word: str) -> bool:
-    """Return whether a Latin word has no vowel, or too many letters or digits."""
-    if not word.isascii():
-        return False
-    digits = sum(character.isdigit() for character in word)
-    without_vowel = len(word) >= 5 and not _VOWEL.search(word)
-    return without_vowel or digits * 2 > len(word) or len(word) > 30
-
-
-def signs_of(text: str) -> list[str]:
-    """Return what should be noticed about a text: "blank", "mail", "attachment", …"""
-    found = {
-        "blank": not text.strip(),
-        "mail": looks_like_mail(text),
-        "attachment": has_attachment(text),
-        "unspaced": bool(UNSPACED.search(text)),
-        "emoji": bool(_EMOJI.search(text)),
-    }
-    return [name for name, there in found.items() if there]
-
-
-def text_notices(
-    signs: Mapping[str, int], counts: sp.csr_array, vocabulary: NDArray[np.str_]
-) -> tuple[str, ...]:
-    """Return sentences about texts that need preparation, with what to do; often none.
-
-    signs : how many texts have each of `signs_of`, and how many are "copy" of an earlier one.
-    """
-    n_texts = counts.shape[0]
-
-    def often(name: str) -> str:
-        share = signs.get(name, 0) / n_texts
-        return f"{share:.0%}" if share >= NOTICED else ""
-
-    found = []
-    if often("mail"):
-        found.append(
-            f"{often('mail')} of the texts look like emails: remove headers, quotations, "
-            "attachments and signatures (--mail, or provenmf.io.mail.body_of in Python)"
-        )
-    if signs.get("attachment"):  # one encoded file has hundreds of codes and can become a topic
-        found.append(
-            f"encoded attachments (uuencode or base64) in {counted(signs['attachment'], 'text')} "
-            "are counted as words: remove them (--mail, or provenmf.io.mail.body_of in Python)"
-        )
-    if often("unspaced"):
-        found.append(
-            f"{often('unspaced')} of the texts are in a script without spaces, such as Chinese or "
-            "Japanese: pairs of characters are counted as words; give a tokenizer in Python, such "
-            "as jieba.lcut, for real words"
-        )
-    if often("emoji"):
-        found.append(
-            f"{often('emoji')} of the texts have emoji, which are not counted; give a tokenizer "
-            "in Python, such as str.split, to count them"
-        )
-    if often("copy"):
-        found.append(
-            f"{often('copy')} of the texts are exact copies of others: topics may describe what "
-            "is repeated; remove duplicates unless repetition matters"
-        )
-    median = float(np.median(counts.sum(axis=1)))
-    if median < SHORT:
-        found.append(
-            f"the texts are short: half of them have at most "
-            f"{counted(round(median), 'counted word')}. Topics of short texts are uncertain; join "
-            "texts that belong together"
-        )
-    codes = [str(word) for word in vocabulary if looks_like_code(str(word))]
-    if len(codes) >= NOTICED * len(vocabulary):
-        found.append(
-            f"{len(codes) / len(vocabulary):.0%} of the words look like codes, such as "
-            f"{', '.join(codes[:3])}: count only words that occur in more documents "
-            "(--min-documents, or min_documents in Python), or remove attachments from the texts"
-        )
-    return tuple(found)

@@ -1,4 +1,4 @@
-"""What is known of the materials in a cube: endmembers, abundances, maps."""
+"""The answer of `unmix`: endmembers, abundances, maps."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Unmixing(Answer):
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """How much of the image each material covers; sums to 1."""
+        """Share of the image that each material covers; sums to 1."""
         return shares(self.abundances)
 
     def place_of(self, pixel: int) -> str:
@@ -151,7 +151,7 @@ class Unmixing(Answer):
         return f"row {row + 1}, column {column + 1}"
 
     def anchor_name(self, component: int) -> str:
-        """Name the place of the pixel behind an endmember is, or nothing."""
+        """Return the position of the pixel behind an endmember, or an empty string."""
         return "" if self.anchor_pixels is None else self.place_of(self.anchor_pixels[component])
 
     def maps(self) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ those averaged with them are not. The most likely simplex (`likeliest_simplex.py
 corners beyond all pixels. It is judged by pixels that it has not seen: fitted to every second
 pixel, it must make the others likelier than the purest pixels do.
 
-Pixels of different brightness are brought to one plane along the ray through zero. Spectra that
+Pixels of different brightness are projected onto one plane along the ray through zero. Spectra that
 vary within their materials count as noise: its variance is what the materials leave.
 """
 
@@ -35,9 +35,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ChoiceSettings:
-    """Numbers of the choice, in standard deviations of the noise where they are distances."""
+    """Thresholds of the choice; distances in standard deviations of the noise."""
 
-    far: float = 4.0  # noise does not reach so far: such pixels are left out of the plane
+    far: float = 4.0  # pixels farther than noise reaches are left out of the plane
     outside: float = 0.1  # of a height: pure pixels outside a simplex by more refute it
     flattest: float = 7.5  # a simplex of less height is not told from noise
     # Beyond the purest pixels, in each direction, where spectra vary: there is more than noise.
@@ -48,7 +48,7 @@ class ChoiceSettings:
     # Facets may be off by this where pixels are not spread as assumed; an error of the corners.
     uneven: float = 0.5
     least_pixels: int = 2  # for each coordinate of a corner
-    most_pixels: int = 20_000  # of more, every second, third, … is taken
+    most_pixels: int = 20_000  # most pixels; of more, every second, third, … is taken
     blocks: int = 20  # of neighboring pixels in each half, for the standard error of the gain
     errors: float = 2.0  # standard errors by which the simplex must be better
 
@@ -68,7 +68,7 @@ def best_spectra(
     pixels : (n, bands), not whitened.
     averaged : means of the purest pixels.
     grouped : (k, bands), endmembers among groups of near-identical pixels, if there are any. Where
-        spectra vary they stand in for means one of which is a single pixel, which may be odd.
+        spectra vary they take the place of the means if they make unseen pixels likelier.
     """
     k = len(averaged.endmembers)
     vary, noise = noise.left_by(k) > SETTINGS.vary, noise.widened(k)
@@ -79,8 +79,8 @@ def best_spectra(
     purest = means
     if grouped is not None and vary:
         groups = plane.points(noise.coordinates(grouped, k))
-        few = averaged.n_averaged is not None and averaged.n_averaged.min() < 2
-        purest = groups if few else means
+        if unseen_log_likelihood(points, groups) > unseen_log_likelihood(points, means):
+            purest = groups
     most = (k - 1) * np.log(SETTINGS.most_growth) if vary else np.inf
     simplex = corners_beyond(points, purest, means, most)
     if simplex is None:
@@ -122,7 +122,7 @@ def corners_beyond(
 
 
 def held_out_gain(points: Floats, simplex: LikelySimplex, corners: Floats) -> tuple[float, float]:
-    """Return how much likelier unseen points are in the simplex than between the corners.
+    """Return the gain in log-likelihood of unseen points if the simplex replaces the corners.
 
     Both halves of the points judge what is fitted to the other half: vertices and the spread of the
     mixtures for the simplex, the spread alone for the corners, which were found in all points.
@@ -140,6 +140,18 @@ def held_out_gain(points: Floats, simplex: LikelySimplex, corners: Floats) -> tu
                     log_likelihood(part, moving, filled) - log_likelihood(part, fixed, filled)
                 )
     return float(np.sum(gains)), float(np.std(gains) * np.sqrt(len(gains)))
+
+
+def unseen_log_likelihood(points: Floats, corners: Floats) -> float:
+    """Return the log-likelihood of each half of the points, the spread fitted to the other half."""
+    if not np.isfinite(corners).all():
+        return -np.inf
+    filled = filled_volume(points)
+    halves = points[::2], points[1::2]
+    return sum(
+        log_likelihood(unseen, with_vertices(seen, corners), filled)
+        for seen, unseen in (halves, halves[::-1])
+    )
 
 
 class Plane(NamedTuple):
@@ -161,7 +173,7 @@ class Plane(NamedTuple):
         return np.asarray(self.normal / (self.normal @ self.normal))
 
     def holds(self, rows: Floats) -> NDArray[np.bool_]:
-        """Return which rows count: those near the plane, or bright enough to be brought there."""
+        """Return the usable rows: those near the plane, or bright enough to be scaled onto it."""
         along = rows @ self.normal
         if self.flat:
             return np.asarray(np.abs(along - 1.0) <= SETTINGS.far * np.linalg.norm(self.normal))

@@ -102,7 +102,7 @@ def weigh_points_in_place(
     log_pure: Floats,
     log_odd: float,
 ) -> tuple[float, float, Floats, Floats]:
-    """Return how likely points are, and what each says about the facets and vertices.
+    """Return the log-likelihood of points and its gradients by facet and vertex.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def density_tables(concentrations: Floats) -> Floats:
 
 LOG_ODD = np.log(1e-6)  # as likely as a point of the simplex 4.8 standard deviations outside
 BEYOND = (0.001, 0.01, 0.05)  # shares of the points beyond each facet at the starts
-# Every start makes so many iterations on so many of the points; the likeliest goes on with all.
+# Iterations and points of every start; the likeliest start continues with all points.
 SCOUT_STEPS, SCOUT_POINTS = 30, 1000
 LEAST_CONCENTRATION = 0.1
 PURE = 0.01  # share of each vertex at the start
@@ -263,7 +263,7 @@ def filled_volume(points: Floats) -> float:
 
 
 def _unknown(vertices: Floats) -> LikelySimplex:
-    """Return vertices, and what is assumed before anything is known of the points."""
+    """Return vertices with the prior concentrations and shares."""
     k = len(vertices)
     return LikelySimplex(vertices, np.ones(k), np.full(k, PURE / (1 + k * PURE)), np.inf)
 
@@ -307,7 +307,7 @@ def climbed(
 
 
 def _units(vertices: Floats) -> Floats:
-    """Return units of the unknowns in which all of them matter about equally.
+    """Return scales of the unknowns that precondition the problem.
 
     Of n points about n / H lie at a facet of height H, and moving it by a share of its height is
     moving it by H times that in units of the noise.

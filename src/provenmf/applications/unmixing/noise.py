@@ -1,4 +1,4 @@
-"""Noise of each band of a cube, and what stands out from it.
+"""Noise of each band of a cube, and the signal above it.
 
 Bands of a cube repeat each other: what the other bands cannot explain of a band is its noise
 (Roger & Arnold 1996; Bioucas-Dias & Nascimento 2008). The residual variance of the regression of
@@ -7,7 +7,7 @@ these deviations have white noise of variance one, so the eigenvalues of their s
 how many directions hold more than noise: those above (1 + √(bands / n))², the edge of Marchenko
 and Pastur.
 
-A band that follows from others brings no noise of its own: the noise is that of independent bands
+A band that follows from others adds no independent noise: the noise is that of independent bands
 (`independent_bands`), and what follows from them has what they pass on.
 
 In these coordinates k materials span k directions. Where noise explains all that they leave,
@@ -49,7 +49,7 @@ def number_of_copies(alike: Floats) -> int:
 
 
 def independent_bands(alike: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return bands of which none follows from the others, and all bands in terms of them.
+    """Return linearly independent bands, and all bands as combinations of them.
 
     alike : the bands' cosines. Elimination takes the band that the earlier ones explain least,
     until they explain all but rounding.
@@ -64,7 +64,7 @@ def independent_bands(alike: Floats) -> tuple[NDArray[np.intp], Floats]:
 
 
 def without_copies(alike: Floats, bands: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the bands without those that follow from others but for rounding.
+    """Return the bands without those that are linearly dependent up to rounding.
 
     Of the two bands whose noise is most alike, the later one goes.
     """
@@ -126,12 +126,12 @@ class BandNoise:
 
     @property
     def count(self) -> int:
-        """Directions that hold more than noise."""
+        """Number of directions with variance above the noise."""
         return int(np.count_nonzero(self.eigenvalues > self.edge))
 
     @property
     def n_weak(self) -> int:
-        """Those among them that hold less than ten times as much."""
+        """Number of those with less than ten times the noise."""
         return self.count - int(np.count_nonzero(self.eigenvalues > WEAK * self.edge))
 
     def left_by(self, k: int) -> float:
@@ -139,11 +139,11 @@ class BandNoise:
         return float(self.eigenvalues[k:].mean()) if k < len(self.eigenvalues) else 1.0
 
     def explains(self, k: int) -> bool:
-        """Tell whether the scene is k materials and noise, neither fewer nor many more."""
+        """Return whether the spectrum is that of k materials and noise."""
         return 1 < k <= self.count and k < len(self.eigenvalues) and self.left_by(k) <= EXPLAINED
 
     def widened(self, k: int) -> BandNoise:
-        """Return the noise with what k materials leave: spectra vary within them."""
+        """Return the noise plus the residual of k materials, whose spectra vary."""
         factor = np.sqrt(max(self.left_by(k), 1.0))
         return replace(self, deviations=factor * self.deviations)
 

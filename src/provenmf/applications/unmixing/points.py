@@ -16,6 +16,7 @@ from provenmf.applications.unmixing.noise import (
     Spectra,
     averaged_spectra,
     band_noise,
+    counted_materials,
 )
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
@@ -40,7 +41,7 @@ class Groups:
 
 
 def group_rows(rows: NDArray[np.float64], n_components: int | None) -> Groups:
-    """Put each row to the first leader within a radius, or make it a leader itself.
+    """Assign each row to the first leader within a radius, or make it a new leader.
 
     The rows are compared in the coordinates of their leading right singular vectors, where most of
     the noise is gone. The radius is 5 % of the root mean square length of a row, or twice the noise
@@ -79,6 +80,21 @@ def group_rows(rows: NDArray[np.float64], n_components: int | None) -> Groups:
 # On drawn scenes with spectra that vary the last material lowers it by a quarter or more, the next
 # direction by a tenth.
 WORTH_COUNTING, LEAST_DROP = 1.2, 0.02  # the latter of the error of one material
+MANY = 3  # directions beyond the materials in groups of pixels: more than chance and weak materials
+
+
+def count_materials(pixels: NDArray[np.float64], noise: BandNoise) -> tuple[int | None, str]:
+    """Count the materials by noise, or by groups of pixels where spectra vary; None if unknown."""
+    found, note = counted_materials(noise)
+    if found is None or found <= MANY:
+        return found, note
+    fewer = materials_in_groups(pixels, found)
+    if not 1 < fewer <= found - MANY:
+        return found, note
+    return fewer, (
+        f"{found} directions stand out from the noise, but {fewer} materials explain groups of "
+        "similar pixels: spectra vary within materials. Give the number if you know it"
+    )
 
 
 def materials_in_groups(pixels: NDArray[np.float64], most: int) -> int:
@@ -152,7 +168,7 @@ WORTH = 0.1  # an exchange must lower the squared error by this share
 
 
 def exchanged(rows: Floats, sizes: NDArray[np.intp], shapes: Floats, chosen: Rows) -> Rows:
-    """Return the chosen rows, exchanged for candidates as long as that is worth it.
+    """Exchange chosen rows for candidates while the fit improves.
 
     Parameters
     ----------
@@ -192,7 +208,7 @@ def exchanged(rows: Floats, sizes: NDArray[np.intp], shapes: Floats, chosen: Row
 
 @dataclass(frozen=True)
 class UnmixingSettings:
-    """What is needed, besides the cube, to build the factorized matrix again."""
+    """Settings that rebuild the factorized matrix from the cube."""
 
     n_endmembers: int | None = None
     group: bool = True

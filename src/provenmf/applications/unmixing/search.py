@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -41,15 +41,14 @@ from provenmf.applications.unmixing.noise import (
     BandNoise,
     Spectra,
     band_noise,
-    counted_materials,
 )
 from provenmf.applications.unmixing.points import (
     Groups,
     PixelProblem,
     UnmixingSettings,
     abundances_of,
+    count_materials,
     endmembers_of,
-    materials_in_groups,
     pixel_problem,
 )
 from provenmf.arguments import Within, checked
@@ -58,28 +57,38 @@ from provenmf.io.arrays import numbers
 from provenmf.io.images import Cube, as_cube
 from provenmf.methods import estimator_class, options_of_method
 from provenmf.methods.error_bars import error_bars, resampled
-from provenmf.metrics.recovery import Agreement, compare_endmembers
+from provenmf.metrics.recovery import compare_endmembers
 from provenmf.results import Factorization
 from provenmf.results.answers import numbered
 from provenmf.results.estimates import ErrorBars
-from provenmf.results.factorization import with_estimates
 
 Floats = NDArray[np.float64]
 
-# What there is to say about how endmembers were found.
+# Notes on how endmembers were found.
 
-MANY = 3  # directions beyond the materials in groups of pixels: more than chance and weak materials
 DISAGREE = 3.0  # degrees between endmembers by corners and by groups of pixels, on average
 UNKNOWN_NOISE = (
     "the noise is unknown, because there are fewer than two pixels for each band or the bands "
     "determine each other exactly; endmembers are not averaged"
+)
+VARYING = (
+    "spectra vary within materials, and no simplex around the pixels predicts unseen ones better: "
+    "endmembers are means of groups of similar pixels"
+)
+ASSUMES = (
+    "pixels are mixtures of the endmembers with independent noise, and the endmembers found are "
+    "off by chance alone"
+)
+MISFIT = (
+    "the error bars hold chance only: what the materials leave exceeds the noise, so that the "
+    "misfit of the model may be larger than they are"
 )
 
 
 def notes_on(
     problem: PixelProblem, factorization: Factorization, wanted: int | None, spectra: Spectra
 ) -> list[str]:
-    """Say how endmembers were sought, and what is notable about those found."""
+    """Return notes on the search and on unusual endmembers."""
     notes = [] if problem.groups is None else [problem.groups.note]
     notes += found_fewer(factorization, wanted, "endmembers")
     if spectra.anchors is not None and factorization.anchors is not None:
@@ -98,18 +107,19 @@ def notes_on(
     return notes
 
 
-def disagreement_note(spectra: Spectra, grouped: Floats | None) -> list[str]:
-    """Warn where groups of pixels would give other endmembers than the corners of all pixels."""
-    if grouped is None:
+def disagreement_note(spectra: Spectra, other: Floats | None, grouped: bool) -> list[str]:
+    """Warn if the other way, among groups or by corners, gives different endmembers."""
+    if other is None:
         return []
-    angles = np.degrees(compare_endmembers(grouped, spectra.endmembers).angles)
+    angles = np.degrees(compare_endmembers(other, spectra.endmembers).angles)
     worst = int(np.argmax(np.nan_to_num(angles)))
     if not np.nanmean(angles) > DISAGREE:
         return []
+    way = "groups of similar pixels" if grouped else "corners of all pixels"
     return [
-        f"groups of similar pixels would give other spectra ({np.nanmean(angles):.2g} degrees away "
-        f"on average, material {worst + 1} {angles[worst]:.2g}): few pixels are pure, or spectra "
-        "vary within materials; compare with vertices=False"
+        f"{way} would give other spectra ({np.nanmean(angles):.2g} degrees away on average, "
+        f"material {worst + 1} {angles[worst]:.2g}): few pixels are pure, or spectra vary within "
+        f"materials; compare with vertices={not grouped}"
     ]
 
 
@@ -126,7 +136,7 @@ def negative_note(endmembers: NDArray[np.floating]) -> list[str]:
 
 
 def simplex_note(pure: NDArray[np.floating], n_pixels: int) -> str:
-    """Say why endmembers are not means of pixels, and how many pixels are pure."""
+    """Return a note on extrapolated endmembers and the number of pure pixels."""
     numbers = np.rint(pure * n_pixels)
     shares = [f"{100 * share:.2g}" for share in np.where(numbers > 0, pure, 0.0)]
     some = f"{', '.join(shares)} % of them are pure" if numbers.any() else "none of them is pure"
@@ -137,7 +147,7 @@ def simplex_note(pure: NDArray[np.floating], n_pixels: int) -> str:
 
 
 def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:
-    """Say how many pixels each endmember averages, and which rest on one pixel."""
+    """Return a note on the number of pixels behind each endmember."""
     explained = f"{len(n_averaged)} materials leave {left:.3g} times the variance of the noise"
     if not n_averaged.any():
         return f"{explained}; no other pixel lies at a corner, so each endmember is a single pixel"
@@ -154,49 +164,6 @@ def alone(these: NDArray[np.bool_]) -> str:
     return f"; material {numbers} has one pixel only, which may just be odd" if numbers else ""
 
 
-# Standard errors of endmembers: they are found again in pixels drawn with replacement.
-#
-# Where endmembers are means over the pixels at a corner, choosing these pixels moves the mean by an
-# amount that all resamples have in common: the most it can be is added to the variance.
-
-ASSUMES = (
-    "pixels are mixtures of the endmembers with independent noise, and the endmembers found are "
-    "off by chance alone"
-)
-
-
-def endmember_error_bars(
-    pixels: Floats,
-    found: Spectra,
-    settings: UnmixingSettings,
-    method: str,
-    options: Mapping[str, Any],
-    n_resamples: int,
-) -> ErrorBars:
-    """Return error bars of the endmembers found in these pixels with these settings."""
-    quiet = {**options, "certify": False, "callback": None, "checkpoint": None}
-
-    def refit(drawn: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        again = pixels[drawn]
-        problem = pixel_problem(again, settings)
-        factorization = fit_matrix(problem.points, settings.n_endmembers, method, quiet)
-        spectra = endmembers_of(problem, again, factorization)
-        assert spectra is not None  # no groups were found beside them
-        return spectra.endmembers, spectra.endmembers
-
-    spread = resampled(
-        refit,
-        found.endmembers,
-        len(pixels),
-        n_resamples,
-        np.random.default_rng(0),
-        callback=options.get("callback"),
-        verbose=options.get("verbose") or 0,
-    )
-    spread = replace(spread, errors=np.hypot(spread.errors, found.lean))
-    return error_bars(found.endmembers, spread, ASSUMES)
-
-
 # Pictures of a cube: three of its bands as colours, and what the materials leave of it.
 
 PIXELS_A_SIDE = 320
@@ -205,7 +172,7 @@ LIGHT = (650.0, 550.0, 450.0)
 
 
 def colour_bands(cube: Cube) -> tuple[int, int, int]:
-    """Choose the bands to show as red, green and blue: those of light where known.
+    """Choose the bands shown as red, green and blue, by wavelength if known.
 
     Otherwise three bands that are spread over the spectrum, the last one red.
     """
@@ -281,7 +248,7 @@ def unmix(
         corners of the most likely simplex around all pixels, as far as it predicts pixels better
         that it has not seen; a note says so. "auto" does this unless the materials leave more
         than twice the variance of the noise, if the method can handle many rows ("spa", "xray",
-        "fast_anchor"); a note warns where groups of pixels would give other endmembers.
+        "fast_anchor"); a note warns where the other way would give other endmembers.
     true_endmembers, true_abundances : array of shape (k, bands) and (all pixels, k), optional
         Reference to compare with.
     n_resamples : int, default=0
@@ -313,110 +280,146 @@ def unmix(
     [[0.1, 0.3, 1.0], [1.0, 0.2, 0.1]]
     """
     cube = as_cube(at_hand(cube, "unmix"), shape=shape)
-    options = {**simplex_weights(method), "random_state": random_state, **options}
     check_number("n_endmembers", n_endmembers, len(cube.pixels), "pixels")
-    needed = vertices is not False or n_endmembers is None
-    noise = band_noise(cube.pixels) if needed else None
-    notes = list(cube.notes)
-    if needed and noise is None:
-        notes.append(UNKNOWN_NOISE)
-    if n_endmembers is None and noise is not None:
-        n_endmembers, counted = counted_materials(noise)
-        if n_endmembers is not None and n_endmembers > MANY:
-            fewer = materials_in_groups(cube.pixels, n_endmembers)
-            if 1 < fewer <= n_endmembers - MANY:
-                counted = (
-                    f"{n_endmembers} directions stand out from the noise, but {fewer} materials "
-                    "explain groups of similar pixels: spectra vary within materials. Give the "
-                    "number if you know it"
-                )
-                n_endmembers = fewer
-        notes.append(counted)
-    if not _averages(vertices, noise, n_endmembers, method):
-        noise = None
-    settings = UnmixingSettings(n_endmembers, group, scale, noise is not None)
-    problem, factorization = _fitted(cube.pixels, settings, noise, method, options)
-    grouped = None
-    if vertices == "auto" and noise is not None:
-        grouped = _by_groups(cube.pixels, settings, method, options)
-    spectra = endmembers_of(problem, cube.pixels, factorization, grouped)
-    if spectra is None:
-        notes.append(
-            "spectra vary within materials, and no simplex around the pixels predicts unseen ones "
-            "better: endmembers are means of groups of similar pixels"
-        )
-        settings = replace(settings, project=False)
-        problem, factorization = _fitted(cube.pixels, settings, None, method, options)
-        spectra = endmembers_of(problem, cube.pixels, factorization)
-        assert spectra is not None  # groups are an answer
-    notes += notes_on(problem, factorization, n_endmembers, spectra)
-    notes += disagreement_note(spectra, grouped)
-    bars = None
+    notes, noise = list(cube.notes), None
+    if vertices is not False or n_endmembers is None:
+        noise = band_noise(cube.pixels)
+        if noise is None:
+            notes.append(UNKNOWN_NOISE)
+        elif n_endmembers is None:
+            n_endmembers, counted = count_materials(cube.pixels, noise)
+            notes.append(counted)
+    averages = _averages(vertices, noise, n_endmembers, method)
+    options = {**simplex_weights(method), "random_state": random_state, **options}
+    search = _Search(cube.pixels, method, options)
+    settings = UnmixingSettings(n_endmembers, group, scale, averages)
+    found = search.run(settings, noise, compare=vertices == "auto")
+    notes += found.notes
+    answer = _answer(cube, found)
     if n_resamples:
-        settings = replace(settings, n_endmembers=len(spectra.endmembers))
-        bars = endmember_error_bars(cube.pixels, spectra, settings, method, options, n_resamples)
-        factorization = with_estimates(factorization, bars, spectra.endmembers)
-        notes += bars.notes(numbered("Material", len(spectra.endmembers)))
-        if noise is not None and noise.left_by(len(spectra.endmembers)) > SETTINGS.vary:
-            notes.append(
-                "the error bars hold chance only: what the materials leave exceeds the noise, so "
-                "that the misfit of the model may be larger than they are"
-            )
-    found = _answer(cube, problem, factorization, spectra, settings)
-    found = replace(found, notes=tuple(notes), error_bars=bars)
+        bars, warnings = search.error_bars(found, n_resamples)
+        notes += warnings
+        answer = replace(answer, error_bars=bars)
+    answer = replace(answer, notes=tuple(notes))
     if evidence:
-        found = confirm(cube, found)
+        answer = confirm(cube, answer)
     if true_endmembers is None:
-        return found
-    agreement = _agreement(
-        cube, found.endmembers, found.abundances, true_endmembers, true_abundances
-    )
-    reference = np.asarray(true_endmembers, dtype=np.float64)[:, cube.band_mask]
-    return replace(found, agreement=agreement, reference=reference)
+        return answer
+    return _compared(cube, answer, true_endmembers, true_abundances)
 
 
-def _fitted(
-    pixels: Floats,
-    settings: UnmixingSettings,
-    noise: BandNoise | None,
-    method: str,
-    options: Mapping[str, Any],
-) -> tuple[PixelProblem, Factorization]:
-    """Return the points in which endmembers are sought, and what the method finds in them."""
-    problem, k = pixel_problem(pixels, settings, noise), settings.n_endmembers
-    rows = "pixels" if problem.groups is None else "groups of pixels ({:group=False} has more)"
-    check_number("n_endmembers", k, len(problem.points), rows)
-    return problem, fit_matrix(problem.points, k, method, options, argument="n_endmembers")
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Endmembers, and the problem and settings that they were found with."""
+
+    settings: UnmixingSettings
+    problem: PixelProblem
+    factorization: Factorization
+    spectra: Spectra
+    notes: list[str]
 
 
-def _by_groups(
-    pixels: Floats, settings: UnmixingSettings, method: str, options: Mapping[str, Any]
-) -> Floats | None:
-    """Return endmembers among groups of pixels, None where there are too few groups."""
-    quiet = {**options, "certify": False, "callback": None, "verbose": 0}
-    settings = replace(settings, project=False)
-    try:
-        problem, factorization = _fitted(pixels, settings, None, method, quiet)
-    except InvalidInput:
-        return None
-    found = endmembers_of(problem, pixels, factorization)
-    same = found is not None and len(found.endmembers) == settings.n_endmembers
-    return found.endmembers if found is not None and same else None
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Pixels (n, bands) and the method that looks for endmembers in them."""
+
+    pixels: Floats
+    method: str
+    options: Mapping[str, Any]
+
+    @property
+    def quiet(self) -> _Search:
+        """The same search without certificates and messages."""
+        silent = {"certify": False, "callback": None, "verbose": 0, "checkpoint": None}
+        return replace(self, options={**self.options, **silent})
+
+    def run(self, settings: UnmixingSettings, noise: BandNoise | None, *, compare: bool) -> _Found:
+        """Find endmembers; `compare` those by corners and among groups if the noise is known."""
+        other = None
+        if compare and noise is not None:
+            other = self.quiet.other_way(replace(settings, project=not settings.project), noise)
+        notes, grouped = [], other if settings.project else None
+        problem, factorization = self._fitted(settings, noise)
+        spectra = endmembers_of(problem, self.pixels, factorization, grouped)
+        if spectra is None:
+            notes.append(VARYING)
+            settings = replace(settings, project=False)
+            problem, factorization = self._fitted(settings, None)
+            spectra = endmembers_of(problem, self.pixels, factorization)
+            assert spectra is not None  # groups are an answer
+        notes += notes_on(problem, factorization, settings.n_endmembers, spectra)
+        notes += disagreement_note(spectra, other, grouped is not None)
+        return _Found(settings, problem, factorization, spectra, notes)
+
+    def other_way(self, settings: UnmixingSettings, noise: BandNoise) -> Floats | None:
+        """Return endmembers by other settings, or None if these do not apply or find fewer."""
+        k, traits = settings.n_endmembers, estimator_class(self.method).traits
+        if k is None or not 1 < k < len(noise.eigenvalues):
+            return None
+        if settings.project and traits.compares_rows:  # all pixels are too many for it
+            return None
+        try:
+            problem, factorization = self._fitted(settings, noise)
+        except InvalidInput:
+            return None
+        if factorization.anchors is None:
+            return None
+        found = endmembers_of(problem, self.pixels, factorization)
+        assert found is not None  # no groups were given to choose from
+        return found.endmembers if len(found.endmembers) == k else None
+
+    def _fitted(
+        self, settings: UnmixingSettings, noise: BandNoise | None
+    ) -> tuple[PixelProblem, Factorization]:
+        """Return the points in which endmembers are sought, and what the method finds in them."""
+        problem, k = pixel_problem(self.pixels, settings, noise), settings.n_endmembers
+        rows = "pixels" if problem.groups is None else "groups of pixels ({:group=False} has more)"
+        check_number("n_endmembers", k, len(problem.points), rows)
+        found = fit_matrix(problem.points, k, self.method, self.options, argument="n_endmembers")
+        return problem, found
+
+    def error_bars(self, found: _Found, n_resamples: int) -> tuple[ErrorBars, list[str]]:
+        """Return error bars of the endmembers, which are found again in resampled pixels; notes.
+
+        Where endmembers are means over the pixels at a corner, choosing these pixels moves the mean
+        by an amount that all resamples have in common: the most it can be is added to the variance.
+        """
+        spectra, quiet = found.spectra, self.quiet
+        settings = replace(found.settings, n_endmembers=len(spectra.endmembers))
+
+        def refit(drawn: NDArray[np.intp]) -> tuple[Floats, Floats]:
+            again = replace(quiet, pixels=self.pixels[drawn])
+            problem, factorization = again._fitted(settings, None)
+            endmembers = endmembers_of(problem, again.pixels, factorization)
+            assert endmembers is not None  # no groups were found beside them
+            return endmembers.endmembers, endmembers.endmembers
+
+        spread = resampled(
+            refit,
+            spectra.endmembers,
+            len(self.pixels),
+            n_resamples,
+            np.random.default_rng(0),
+            callback=self.options.get("callback"),
+            verbose=self.options.get("verbose") or 0,
+        )
+        spread = replace(spread, errors=np.hypot(spread.errors, spectra.lean))
+        bars = error_bars(spectra.endmembers, spread, ASSUMES)
+        notes = list(bars.notes(numbered("Material", len(spectra.endmembers))))
+        noise = found.problem.noise
+        if noise is not None and noise.left_by(len(spectra.endmembers)) > SETTINGS.vary:
+            notes.append(MISFIT)
+        return bars, notes
 
 
-def _answer(
-    cube: Cube,
-    problem: PixelProblem,
-    factorization: Factorization,
-    spectra: Spectra,
-    settings: UnmixingSettings,
-) -> Unmixing:
+def _answer(cube: Cube, found: _Found) -> Unmixing:
     """Return the endmembers with their abundances, maps and pictures."""
+    problem, spectra = found.problem, found.spectra
     deviations = None if problem.noise is None else problem.noise.deviations
     abundances = abundances_of(cube.pixels, spectra.endmembers, deviations)
     groups, bands = problem.groups, colour_bands(cube)
     return Unmixing(
-        factorization=factorization,
+        factorization=found.factorization,
         endmembers=spectra.endmembers,
         abundances=abundances,
         image_shape=cube.shape,
@@ -425,7 +428,7 @@ def _answer(
         wavelengths=cube.wavelengths,
         anchor_pixels=_anchor_pixels(spectra, groups, cube.pixel_mask),
         group_sizes=None if groups is None else groups.sizes,
-        settings=settings,
+        settings=found.settings,
         n_averaged=spectra.n_averaged,
         noise=deviations,
         residuals=relative_residuals(cube.pixels, abundances, spectra.endmembers),
@@ -469,27 +472,28 @@ def _anchor_pixels(
     return np.flatnonzero(pixel_mask)[rows]
 
 
-def _agreement(
-    cube: Any,
-    endmembers: NDArray[np.float64],
-    abundances: NDArray[np.float64],
-    true_endmembers: object,
-    true_abundances: Any,
-) -> Agreement:
+def _compared(
+    cube: Cube, answer: Unmixing, true_endmembers: object, true_abundances: object
+) -> Unmixing:
+    """Return the answer with its agreement with the reference."""
     truth = numbers(true_endmembers, "true_endmembers").astype(np.float64)
     if truth.ndim != 2 or truth.shape[1] != cube.band_mask.size:
         raise InvalidInput(
             f"true_endmembers has shape {truth.shape}: (k, {cube.band_mask.size} bands) is needed"
         )
+    known = None
     if true_abundances is not None:
-        true_abundances = numbers(true_abundances, "true_abundances").astype(np.float64)
-        if true_abundances.shape != (cube.pixel_mask.size, len(truth)):
+        known = numbers(true_abundances, "true_abundances").astype(np.float64)
+        if known.shape != (cube.pixel_mask.size, len(truth)):
             raise InvalidInput(
-                f"true_abundances has shape {true_abundances.shape}: "
+                f"true_abundances has shape {known.shape}: "
                 f"({cube.pixel_mask.size} pixels, {len(truth)}) is needed"
             )
-        true_abundances = true_abundances[cube.pixel_mask]
-    visible = truth[:, cube.band_mask]
-    if len(truth) != len(endmembers):  # abundances of unmatched endmembers have no counterpart
-        return compare_endmembers(endmembers, visible)
-    return compare_endmembers(endmembers, visible, abundances, true_abundances)
+        known = known[cube.pixel_mask]
+    visible, abundances = truth[:, cube.band_mask], answer.abundances
+    if len(truth) != len(answer.endmembers):  # unmatched endmembers have no abundances to compare
+        known = None
+    agreement = compare_endmembers(
+        answer.endmembers, visible, None if known is None else abundances, known
+    )
+    return replace(answer, agreement=agreement, reference=visible)

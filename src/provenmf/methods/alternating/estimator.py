@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows
+from provenmf.data.base import MappedBlocks
 from provenmf.data.memory import ObservedBlocks, observed_entries
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.nnls import Constraint, Penalties, encoder
 from provenmf.linalg.observed import weights_of_observed
+from provenmf.linalg.storage import stored_values, without_negative
 from provenmf.methods.alternating import guarantee
 from provenmf.methods.alternating.guarantee import ObservedFit
 from provenmf.methods.alternating.solver import anls, hals
@@ -45,10 +47,11 @@ class AlternatingFactorizer(Factorizer):
     ----------
     n_components : int, "auto" or None, default=None
         Number of components; None takes what the start finds (init "cones" or "spa", or an array).
-    init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
+    init : str, array (k, d), pair of arrays (n, k), (k, d), or None, default=None
         Initialization: "cones", "spa", "merit", "random-rows", "random", "nndsvd",
-        "nndsvda", given components, or given weights and components. With a name and
-        large data, a sample of rows and columns is factorized first and its solution extended.
+        "nndsvda", given components, or given weights and components. None is "cones", or "spa" for
+        unimodal components. With a name and large data, a sample of rows and columns is factorized
+        first and its solution extended.
     known_components : array (m, d) or None, default=None
         Known components, at most `n_components`. They come first among the components and stay
         fixed (in the precision of the data); only the others are fitted.
@@ -60,9 +63,17 @@ class AlternatingFactorizer(Factorizer):
     constraint : {"nonnegative", "simplex"}, default="nonnegative"
         Constraint on the weights. "simplex" is closure: the weights of a row sum to one, as
         concentrations of a closed system do. It cannot be combined with missing entries.
+    unimodal : bool, default=False
+        Whether each component rises to one maximum and falls after it, as elution profiles do;
+        columns are then times, and a named start is made among them instead of the rows. It cannot
+        be combined with missing entries.
     unstored : {"zero", "missing"}, default="zero"
         What entries are that a sparse matrix does not store. "missing" suits ratings: the stored
         entries, zeros too, are the observed ones.
+    clip_negative : bool, default=False
+        Whether to set negative entries to zero, as in spectra below their baseline, and warn how
+        much of the data they are; otherwise they are refused. The errors are those of the clipped
+        data.
     max_iter : int, default=500
         Maximum number of iterations on the whole data; one updates weights and components.
     tol : float, default=0.0001
@@ -77,7 +88,7 @@ class AlternatingFactorizer(Factorizer):
     """
 
     def __init_subclass__(cls) -> None:
-        """Let the help of HALS and ANLS list the parameters that they share."""
+        """Insert the shared parameters into the docstrings of HALS and ANLS."""
         super().__init_subclass__()
         shared = inspect.cleandoc(AlternatingFactorizer.__doc__ or "")
         own, _, more = inspect.cleandoc(cls.__doc__ or "").partition("See Also\n")
@@ -89,25 +100,29 @@ class AlternatingFactorizer(Factorizer):
     _solver: ClassVar[Callable[..., Solution]]
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
-        "init": [str, "array-like"],
+        "init": [str, "array-like", None],
         "known_components": ["array-like", None],
         **dict.fromkeys(PENALTIES, [NOT_NEGATIVE]),
         "constraint": [CONSTRAINT],
+        "unimodal": ["boolean"],
         "unstored": [StrOptions({"zero", "missing"})],
+        "clip_negative": ["boolean"],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
     }
 
     n_components: int | str | None = None
     _: KW_ONLY
-    init: Init = "cones"
+    init: Init | None = None
     known_components: NDArray[np.floating] | None = None
     l1_weights: float = 0.0
     l2_weights: float = 0.0
     l1_components: float = 0.0
     l2_components: float = 0.0
     constraint: Constraint = "nonnegative"
+    unimodal: bool = False
     unstored: Literal["zero", "missing"] = "zero"
+    clip_negative: bool = False
     max_iter: int = 500
     tol: float = 1e-4
     random_state: int | np.random.RandomState | None = None
@@ -117,6 +132,8 @@ class AlternatingFactorizer(Factorizer):
     on_interrupt: OnInterrupt = "raise"
 
     def _usable(self, blocks: Blocks) -> Blocks:
+        if self.clip_negative:
+            blocks = _without_negative(blocks)
         missing = self.unstored == "missing" and not isinstance(blocks, ObservedBlocks)
         if blocks.is_sparse and missing:
             return self._without_missing(blocks)
@@ -136,17 +153,19 @@ class AlternatingFactorizer(Factorizer):
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
         from_singular_vectors = isinstance(self.init, str) and self.init.startswith("nndsvd")
-        return 8.0 * blocks.stored_entries if from_singular_vectors else 0.0
+        gathered = from_singular_vectors or self.unimodal
+        return 8.0 * blocks.stored_entries if gathered else 0.0
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         if isinstance(blocks, ObservedBlocks):
-            if self.constraint == "simplex":
-                raise InvalidInput(
-                    "cannot be combined with missing entries",
-                    argument="constraint",
-                    value=self.constraint,
-                    remedy="fill them, or leave the constraint out",
-                )
+            for argument, no_constraint in (("constraint", "nonnegative"), ("unimodal", False)):
+                if getattr(self, argument) != no_constraint:
+                    raise InvalidInput(
+                        "cannot be combined with missing entries",
+                        argument=argument,
+                        value=getattr(self, argument),
+                        remedy="fill them, or leave {argument} out",
+                    )
             _warn_of_empty_columns(blocks)
         wanted = self._number_wanted(blocks.n_rows)
         known = self.known_components
@@ -157,10 +176,11 @@ class AlternatingFactorizer(Factorizer):
         return type(self)._solver(
             blocks,
             wanted,
-            init=self.init,
+            init=("spa" if self.unimodal else "cones") if self.init is None else self.init,
             penalties=self._penalties,
             known=known,
             constraint=self.constraint,
+            unimodal=self.unimodal,
             max_iter=self.max_iter,
             tol=self.tol,
             rng=rng,
@@ -202,7 +222,29 @@ class AlternatingFactorizer(Factorizer):
         return super()._statements(fit)
 
     def _certify(self, fit: Fit) -> Certificate:
-        return guarantee.certify(fit, self._penalties)
+        return guarantee.certify(fit, self._penalties, unimodal=self.unimodal)
+
+
+def _without_negative(blocks: Blocks) -> Blocks:
+    """Return blocks with negative entries set to zero, and warn how much they were."""
+    count, squares, total = blocks.map_reduce(_negative_part)
+    if not count:
+        return blocks
+    share = count / (blocks.n_rows * blocks.n_columns)
+    warn_user(
+        DegenerateData(
+            f"{int(count)} negative entries ({share:.2g} of all, with {squares / total:.2g} of the "
+            "squared norm) were set to zero"
+        )
+    )
+    return MappedBlocks(blocks, without_negative)
+
+
+def _negative_part(block: Block) -> NDArray[np.float64]:
+    """Return the number of negative entries, the sum of their squares, and that of all."""
+    values = stored_values(block).astype(np.float64)
+    below = values[values < 0]
+    return np.array([len(below), below @ below, np.nansum(values**2)])
 
 
 def _warn_of_empty_columns(blocks: ObservedBlocks) -> None:
@@ -218,7 +260,7 @@ def _warn_of_empty_columns(blocks: ObservedBlocks) -> None:
 
 
 def _check_both_penalised(penalties: Penalties, *, all_known: bool) -> None:
-    """Refuse a penalty on one factor alone: its scale would go to the other one."""
+    """Raise an error for a penalty on one factor alone, which rescaling would evade."""
     on_weights, on_components = bool(penalties.on_weights(1)), bool(penalties.on_components(1))
     if on_weights == on_components or (all_known and not on_components):
         return

@@ -39,7 +39,7 @@ NAME, THEOREM = "first-order conditions", "KKT conditions"
 NO_PENALTY, NOT_ON_IT = Penalties(), Penalty()
 
 
-def certify(fit: Fit, penalties: Penalties = NO_PENALTY) -> Certificate:
+def certify(fit: Fit, penalties: Penalties = NO_PENALTY, *, unimodal: bool = False) -> Certificate:
     """Check the first-order conditions of the factors, to a relative 1e-4.
 
     Those of the penalised objective where there are penalties; components that were known and not
@@ -48,8 +48,9 @@ def certify(fit: Fit, penalties: Penalties = NO_PENALTY) -> Certificate:
     if fit.norm == 0:
         return Certificate(fit.method)
     penalised = penalties != NO_PENALTY
-    if penalised and (not fit.as_given or fit.constraint == "simplex"):
-        note = "not known for penalised fits of data of extreme size, or with closure"
+    if unimodal or (penalised and (not fit.as_given or fit.constraint == "simplex")):
+        note = "not known for penalised fits of data of extreme size or with closure"
+        note = "not known for unimodal components" if unimodal else note
         return Certificate(fit.method, (Check(NAME, THEOREM, "unknown", note=note),))
     n, d = fit.blocks.shape
     known, penalty = known_components(fit), penalties.on_components(n)
@@ -103,7 +104,7 @@ def components_residual(fit: Fit, penalty: Penalty = NOT_ON_IT, known: int = 0) 
 
 
 def known_components(fit: Fit) -> int:
-    """Return the number of components, the first ones, that were not to be changed."""
+    """Return the number of leading components that were fixed."""
     state = fit.factorization.state
     return min(state.known, fit.n_components) if isinstance(state, KnownState) else 0
 
@@ -215,7 +216,7 @@ def first_order(fit: ObservedFit, penalties: Penalties) -> Certificate:
 def _moved(factor: Floats, other: Floats, gradient: Floats, penalty: Penalty) -> float:
     """Return how far a step of projected gradient descent moves a factor, in units of X.
 
-    The rows of the other factor are brought to unit length as in `optimality.projected_residual`;
+    The rows of the other factor are scaled to unit length as in `optimality.projected_residual`;
     the curvature of all entries bounds that of the observed ones.
     """
     if factor.shape[1] == 0:

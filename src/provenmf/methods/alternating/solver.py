@@ -49,14 +49,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data import Blocks
+from provenmf.data import Blocks, as_blocks
 from provenmf.data.memory import ObservedBlocks
 from provenmf.linalg.nnls import Constraint, Penalties
 from provenmf.linalg.products import transposed_product
-from provenmf.linalg.storage import stored_values
+from provenmf.linalg.storage import as_dense, stored_values
 from provenmf.methods.alternating.starts import (
     Init,
     components_from_sample,
+    start_factors,
     start_pair,
     with_known_first,
     worth_sampling,
@@ -75,6 +76,7 @@ from provenmf.results import Solution, StopReason
 from provenmf.results.states import KnownState
 
 NONE = Penalties()
+UNIMODAL_SWEEPS = 5  # a sweep is cheap beside the product with the data; most gain comes at first
 
 
 def alternating_least_squares(
@@ -87,6 +89,7 @@ def alternating_least_squares(
     penalties: Penalties = NONE,
     known: NDArray[np.floating] | None = None,
     constraint: Constraint = "nonnegative",
+    unimodal: bool = False,
     max_iter: int = 500,
     tol: float = 1e-4,
     window: int = 10,
@@ -105,13 +108,21 @@ def alternating_least_squares(
     penalties : on weights and components.
     known : components (m, d) that come first and are not changed.
     constraint : of the weights; on the simplex either method solves for them exactly.
+    unimodal : whether each component has one maximum (`unimodal.py`).
     tol, window : stop when `window` iterations lower the relative error by less than `tol` of it.
     """
     rng = np.random.default_rng(0 if rng is None else rng)
     run = Run(max_iter, callback=callback, verbose=verbose, name=method.upper())
     closed = constraint == "simplex"
     weights, components = starting_factors(
-        blocks, n_components, init, rng, sample_first=sample_first, known=known, closed=closed
+        blocks,
+        n_components,
+        init,
+        rng,
+        sample_first=sample_first and not unimodal,
+        known=known,
+        closed=closed,
+        from_columns=unimodal and known is None,
     )
     k = len(components)
     for_weights = for_components = RowSolver(None)
@@ -122,6 +133,8 @@ def alternating_least_squares(
         for_components = RowSolver(sweeps_for(entries, blocks.n_columns, k))
     if closed:
         for_weights = RowSolver(None, closed=True)
+    if unimodal:
+        for_components = RowSolver(UNIMODAL_SWEEPS, unimodal=True)
     kind: type[Steps] = ObservedEntries if isinstance(blocks, ObservedBlocks) else AllEntries
     first_free = 0 if known is None else len(known)
     steps = kind(blocks, for_weights, for_components, penalties=penalties, known=first_free)
@@ -226,10 +239,13 @@ def starting_factors(
     sample_first: bool,
     known: NDArray[np.floating] | None = None,
     closed: bool = False,
+    from_columns: bool = False,
 ) -> tuple[NDArray[np.floating] | None, NDArray[np.floating]]:
     """Return weights, if the start has any, and components.
 
-    Known components come first. Missing entries are filled for the start alone.
+    Known components come first. Missing entries are filled for the start alone. `from_columns`
+    makes a named start among the columns: at some times one compound elutes alone, while hardly
+    any wavelength has one compound alone.
     """
     if known is not None and n_components == len(known):
         return None, known.astype(blocks.dtype)
@@ -240,7 +256,13 @@ def starting_factors(
             constraint = "simplex" if closed else "nonnegative"
             solve = partial(hals, sample_first=False, tol=1e-3, window=5, constraint=constraint)
             init = components_from_sample(full, n_components, init, solve, rng)
-    weights, components = start_pair(full, n_components, init, rng)
+    weights: NDArray[np.floating] | None
+    if from_columns and isinstance(init, str):
+        columns = as_blocks(np.ascontiguousarray(as_dense(full.everything()).T))
+        features, start = start_factors(columns, n_components, init, rng)
+        weights, components = np.ascontiguousarray(start.T), np.ascontiguousarray(features.T)
+    else:
+        weights, components = start_pair(full, n_components, init, rng)
     if closed and isinstance(init, str):  # a start that knows no scale gets that of the rows
         mean = full.map_reduce(lambda block: float(block.sum())) / full.n_rows
         sums = components.sum(axis=1, keepdims=True)

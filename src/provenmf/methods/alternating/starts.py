@@ -129,7 +129,7 @@ def _from_rows(
         return spa(blocks, n_components).components
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateData)  # too few components are filled up here
-        return cones(blocks, n_components, tol=1e-2, rng=rng).components
+        return cones(blocks, n_components, tol=1e-2).components
 
 
 def filled_up(

@@ -37,6 +37,7 @@ from provenmf.linalg.observed import (
     weights_of_observed,
 )
 from provenmf.linalg.products import product, transposed_product
+from provenmf.methods.alternating.unimodal import sweep_unimodal_in_place
 
 Array = NDArray[np.floating]
 # Squared errors below this many units of the data's precision lost too many digits in products:
@@ -49,17 +50,23 @@ class RowSolver:
     """Improve rows of a factor with the other factor fixed.
 
     HALS makes a number of `sweeps` over their coordinates; ANLS (None) solves them, and the
-    previous rows only tell which entries are probably positive. `closed` rows sum to one.
+    previous rows only tell which entries are probably positive. `closed` rows sum to one;
+    `unimodal` columns have one maximum, and are swept by either method.
     """
 
     sweeps: int | None
     closed: bool = False
+    unimodal: bool = False
 
     def rows(self, gram: Array, cross: Array, start: Array) -> Array:
         """Return better rows (m, k) that share gram (k, k), from cross (m, k) and start (m, k)."""
         if self.sweeps is None:
             solve = simplex_least_squares if self.closed else nonnegative_least_squares
             return solve(gram, cross, start=start if start.any() else None)
+        if self.unimodal:
+            swept = start.astype(np.float64)
+            sweep_unimodal_in_place(double(gram), double(cross), swept, self.sweeps)
+            return swept.astype(start.dtype)
         rows_gram, new, sweeps = gram.astype(cross.dtype), start.copy(), self.sweeps
         for_row_slices(
             lambda rows: descend_coordinates_in_place(rows_gram, cross[rows], new[rows], sweeps),
@@ -257,7 +264,7 @@ def look_ahead(new: Array, last: Array, length: float) -> Array:
 
 
 def features_ahead(new: Array, last: Array, length: float) -> Array:
-    """Look ahead of the new features, except for components that this would extinguish.
+    """Extrapolate the new features, except for components that would become zero.
 
     Where a penalty shrinks a component to less than 1e-3 of itself, what is left is rounding, and
     the next weights would be made of that.

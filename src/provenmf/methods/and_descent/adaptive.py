@@ -73,6 +73,7 @@ class Settings:
     negatives_count: float = 10.0  # a negative weight against a weight too many; 3 is too little
     exact: float = 1e-6  # score of components that need no contest
     misfit_counts: float = 4.0  # the unexplained part against a weight too many; 10 fits noise
+    as_well: float = 1.04  # unexplained share of rows explained as well; less is not noise alone
     gain: float = 0.8  # score of the winner over that of the components at rest; noise gives 0.9
 
 
@@ -255,7 +256,7 @@ class Candidate:
         )
 
     def score(self, residual: float, least: float) -> float:
-        """Return how far the weights are from nonnegative ones of the least size that fit."""
+        """Score large weights, negative weights and unexplained rows; lower is better."""
         excess = math.sqrt(max(self.negative - self.noise * residual, 0.0))
         unexplained = math.sqrt(self.fit) - math.sqrt(residual)
         return (
@@ -271,9 +272,13 @@ class Candidate:
         least = min(1.0, 0.95 * min(self.size, other.size))
         return self.score(residual, least) < ratio * other.score(residual, least)
 
+    def explains_as_well(self, other: Candidate) -> bool:
+        """Return whether the rows are left unexplained no more than by the other."""
+        return self.fit <= SETTINGS.as_well * other.fit + 1e-12
+
     def replaces(self, other: Candidate) -> bool:
         """Return whether the score is clearly better and the rows are explained as well."""
-        return self.fit <= 1.04 * other.fit + 1e-12 and self.beats(other, SETTINGS.gain)
+        return self.explains_as_well(other) and self.beats(other, SETTINGS.gain)
 
 
 @dataclass
@@ -312,10 +317,21 @@ class Contest:
         self.first = self.first or self.last
         if self.at_rest is None:
             self.levels.append(float(np.log(np.maximum(state.thresholds, TINY)).mean()))
-        elif self.best is None or self.last.beats(self.best, 0.999):
+        elif self.best is None or self._improves(self.last, self.best):
             self.best, self.waited = self.last, 0
         else:
             self.waited += 1
+
+    @staticmethod
+    def _improves(last: Candidate, best: Candidate) -> bool:
+        """Return whether a stage explains more, or as much with a better score.
+
+        On rows that follow no model the score is lowest after a few stages, while the rows are
+        explained better and better.
+        """
+        if not best.explains_as_well(last):
+            return True
+        return last.explains_as_well(best) and last.beats(best, 0.999)
 
     def slow(self, decay: float) -> bool:
         """Return whether the thresholds fell more slowly than the paper's in the last stages."""
@@ -337,7 +353,7 @@ class Contest:
 
     @property
     def over(self) -> bool:
-        """Whether the paper's schedule has left its start and was better before."""
+        """Whether the paper's schedule improved on its start and then stopped improving."""
         if self.best is None or self.first is None or self.waited < SETTINGS.window:
             return False
         return self.best.beats(self.first, 0.9)

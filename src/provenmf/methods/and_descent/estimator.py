@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -30,6 +31,7 @@ from provenmf.methods.traits import (
 from provenmf.results import Certificate, Solution
 
 
+@dataclass(eq=False, repr=False)
 class AND(Factorizer):
     """Alternating nonnegative gradient descent (Li & Liang 2017).
 
@@ -133,42 +135,23 @@ class AND(Factorizer):
         "tol": [NOT_NEGATIVE],
     }
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        init: Any = "spa",
-        schedule: Schedule = "adaptive",
-        alpha: float = 0.1,
-        decay: float = 1.1,
-        n_steps: int | None = None,
-        step_size: float | None = None,
-        batch_size: int | None = None,
-        scale_rows: bool = True,
-        max_iter: int = 300,
-        tol: float = 1e-10,
-        random_state: int | np.random.RandomState | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.schedule = schedule
-        self.alpha = alpha
-        self.decay = decay
-        self.n_steps = n_steps
-        self.step_size = step_size
-        self.batch_size = batch_size
-        self.scale_rows = scale_rows
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    n_components: int | str | None = None
+    _: KW_ONLY
+    init: Any = "spa"
+    schedule: Schedule = "adaptive"
+    alpha: float = 0.1
+    decay: float = 1.1
+    n_steps: int | None = None
+    step_size: float | None = None
+    batch_size: int | None = None
+    scale_rows: bool = True
+    max_iter: int = 300
+    tol: float = 1e-10
+    random_state: int | np.random.RandomState | None = None
+    certify: bool | str = True
+    verbose: int = 0
+    callback: Callback | None = None
+    on_interrupt: OnInterrupt = "raise"
 
     def _rule(self) -> StageRule:
         return StageRule(

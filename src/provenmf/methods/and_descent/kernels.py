@@ -29,7 +29,7 @@ DEPENDENT = 1e-8  # components of unit length with a smaller singular value are 
 
 @dataclass(frozen=True, eq=False)
 class StageState:
-    """What one stage hands to the next; the last four are the adaptive schedule's.
+    """State between two stages; the last four fields are the adaptive schedule's.
 
     independence : see `decoder_of`. thresholds : α of each component.
     watched : components to refit. movement : of the decoded weights of each component.

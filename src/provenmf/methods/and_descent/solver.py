@@ -67,7 +67,7 @@ PAPER_STEPS = 50  # T in the paper's experiments
 
 @dataclass(frozen=True)
 class StageRule:
-    """How a stage works.
+    """Settings of a stage.
 
     schedule : "paper" uses the threshold alpha/decay^j in stage j = 1, 2, …; "theorem-4" the
         threshold of Li17's Theorem 4 with q = 1, after `alpha` in the first stage; "adaptive"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -13,13 +14,14 @@ from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks
 from provenmf.methods.base import Factorizer
 from provenmf.methods.cones import guarantee
-from provenmf.methods.cones.solver import First, cones, nearest_component_encoder
+from provenmf.methods.cones.solver import cones, nearest_component_encoder
 from provenmf.methods.run import Callback, Interruption, OnInterrupt
-from provenmf.methods.traits import Interval, StrOptions, Traits
+from provenmf.methods.traits import Interval, Traits
 from provenmf.results import Certificate, Solution
 from provenmf.results.states import ConeState
 
 
+@dataclass(eq=False, repr=False)
 class ConeNMF(Factorizer):
     """Cone NMF (Liu & Tan 2017): cluster the directions of the rows, one component per cluster.
 
@@ -31,10 +33,8 @@ class ConeNMF(Factorizer):
     ----------
     n_components : int, "auto" or None, default=None
         Number of cones; None or "auto" takes the largest drop of the farthest-first angles.
-    first : {"longest", "random"} or int, default="longest"
-        The first centroid: the longest row, a random row, or the row with this number.
-    random_state : int, RandomState instance or None, default=None
-        For first="random".
+    first : int or None, default=None
+        Row number of the first centroid; None takes the longest row.
     certify, verbose, callback, on_interrupt
         As in every estimator.
 
@@ -81,37 +81,25 @@ class ConeNMF(Factorizer):
     """
 
     _method = "cones"
-    traits = Traits(finds_number=True, advised=0)
+    traits = Traits(finds_number=True, random="never", advised=0)
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
-        "first": [StrOptions({"longest", "random"}), Interval(Integral, 0, None, closed="left")],
+        "first": [Interval(Integral, 0, None, closed="left"), None],
     }
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        first: First = "longest",
-        random_state: int | np.random.RandomState | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.first = first
-        self.random_state = random_state
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    n_components: int | str | None = None
+    _: KW_ONLY
+    first: int | None = None
+    certify: bool | str = True
+    verbose: int = 0
+    callback: Callback | None = None
+    on_interrupt: OnInterrupt = "raise"
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return cones(
             blocks,
             self._number_wanted(blocks.n_rows),
             first=self.first,
-            rng=rng,
             callback=self.callback,
             verbose=self.verbose,
         )

@@ -12,17 +12,29 @@ far, which bounds the memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks, Rows
-from provenmf.linalg.norms import unit_rows
-from provenmf.linalg.storage import Matrix, as_dense
+from provenmf.linalg.norms import rows_of_a_slice, unit_rows
+from provenmf.linalg.storage import Matrix, is_sparse
 
 BASIS = 8  # Lanczos vectors of a cluster
+
+
+def rows_of_clusters(
+    labels: NDArray[np.intp], n_clusters: int
+) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield each cluster that has rows with their numbers."""
+    order = np.argsort(labels, kind="stable")
+    ends = np.searchsorted(labels[order], np.arange(n_clusters + 1))
+    for cluster, (first, last) in enumerate(pairwise(ends)):
+        if first < last:
+            yield cluster, order[first:last]
 
 
 def products_with_own_vector(
@@ -30,13 +42,8 @@ def products_with_own_vector(
 ) -> NDArray[np.float64]:
     """Return ⟨x, v⟩ of each row x with the vector v of its cluster; 0 for a row of none."""
     products = np.zeros(block.shape[0])
-    order = np.argsort(labels, kind="stable")
-    order = order[np.searchsorted(labels, 0, sorter=order) :]
-    ends = np.searchsorted(labels[order], np.arange(len(vectors) + 1))
-    for vector, first, last in zip(vectors, ends[:-1], ends[1:]):
-        if first < last:
-            rows = order[first:last]
-            products[rows] = block[rows] @ vector
+    for cluster, rows in rows_of_clusters(labels, len(vectors)):
+        products[rows] = block[rows] @ vectors[cluster]
     return products
 
 
@@ -44,10 +51,27 @@ def combine_rows(
     block: Matrix, labels: NDArray[np.intp], factors: NDArray[np.float64], n_clusters: int
 ) -> NDArray[np.float64]:
     """Return Σ factors[i] x_i over the rows i of each cluster, one row per cluster."""
-    rows = np.flatnonzero(labels >= 0)
-    shape = (n_clusters, block.shape[0])
-    combined = sp.csr_array((factors[rows], (labels[rows], rows)), shape=shape) @ block
-    return as_dense(combined).astype(np.float64, copy=False)
+    combined = np.zeros((n_clusters, block.shape[1]))
+    for cluster, rows in rows_of_clusters(labels, n_clusters):
+        combined[cluster] = factors[rows] @ block[rows]
+    return combined
+
+
+def images_of_vectors(
+    block: Matrix, labels: NDArray[np.intp], vectors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return X_kᵀ X_k v_k of the rows X_k of each cluster.
+
+    Both products of a slice of dense rows are taken while it is in the cache.
+    """
+    images = np.zeros(vectors.shape)
+    step = max(1, block.shape[0]) if is_sparse(block) else rows_of_a_slice(block.shape[1])
+    for start in range(0, block.shape[0], step):
+        some = block[start : start + step]
+        for cluster, rows in rows_of_clusters(labels[start : start + step], len(vectors)):
+            own = some[rows]
+            images[cluster] += (own @ vectors[cluster]) @ own
+    return images
 
 
 def leading_directions(
@@ -122,8 +146,7 @@ def cluster_images(
     """Return X_kᵀ X_k v_k in one pass for every cluster k that has a position."""
 
     def images(block: Block, label: NDArray[np.intp]) -> NDArray[np.float64]:
-        products = products_with_own_vector(block, position[label], vectors)
-        return combine_rows(block, position[label], products, len(vectors))
+        return images_of_vectors(block, position[label], vectors)
 
     return np.asarray(blocks.map_reduce(images, labels))
 

@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,6 @@ from provenmf.methods.cones.kernels import leading_directions, similarity_decima
 from provenmf.methods.run import Callback, Run
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import ConeState
-
-First = Literal["longest", "random"] | int
 
 MOST_CONES = 100  # tried if their number is to be found
 SHORTEST = 1e-140  # the square of a shorter row underflows: it counts as zero
@@ -63,9 +61,8 @@ def cones(
     blocks: Blocks,
     n_components: int | None = None,
     *,
-    first: First = "longest",
+    first: int | None = None,
     tol: float = 1e-9,
-    rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
@@ -75,8 +72,7 @@ def cones(
     ----------
     n_components : number of cones; None takes it from the largest drop of the farthest-first
         angles among the first 100.
-    first : the first centroid: the "longest" row (the lowest of equally long ones), a "random"
-        row, or the number of a row.
+    first : row number of the first centroid; None takes the longest row, the lowest of equals.
     tol : relative residual at which a component is accepted.
 
     Returns
@@ -88,7 +84,7 @@ def cones(
     lengths = row_lengths(blocks)
     if not lengths.any():
         return zero_solution(blocks)
-    start = first_centroid(first, lengths, similarity_decimals(blocks.dtype), rng)
+    start = first_centroid(first, lengths, similarity_decimals(blocks.dtype))
     wanted = n_components or min(MOST_CONES, int(np.count_nonzero(lengths)))
     run = Run(wanted, callback=callback, verbose=verbose, name="ConeNMF")
     clusters = greedy_clusters(blocks, lengths, start, run, find_number=n_components is None)
@@ -200,24 +196,19 @@ def _lengths_of(block: Block) -> NDArray[np.float64]:
     return np.where(lengths < SHORTEST, 0.0, lengths)
 
 
-def first_centroid(
-    first: First, lengths: NDArray[np.float64], decimals: int, rng: np.random.Generator | None
-) -> int:
+def first_centroid(first: int | None, lengths: NDArray[np.float64], decimals: int) -> int:
     """Return the row number of the first centroid.
 
     Lengths that agree to ``decimals`` are equal: rows scaled to unit length differ by rounding.
     """
-    if first == "longest":
+    if first is None:
         return int(np.argmax(lengths >= (1.0 - 10.0**-decimals) * lengths.max()))
-    if first == "random":
-        generator = rng if rng is not None else np.random.default_rng(0)
-        return int(generator.choice(np.flatnonzero(lengths)))
     if not first < lengths.size or lengths[first] == 0:
         raise InvalidInput(
             "is not a row with a direction",
             argument="first",
             value=first,
-            remedy=f"choose 'longest', 'random' or a nonzero row below {lengths.size}",
+            remedy=f"choose None or a nonzero row below {lengths.size}",
         )
     return first
 
@@ -340,7 +331,7 @@ def farthest_pool(
     decimals: int,
     size: int,
 ) -> Pool:
-    """Collect the `size` rows of least similarity, of equal ones the lowest."""
+    """Collect the `size` rows of least similarity; ties go to the lowest row."""
     found = zip(blocks.ranges(), similarity.each(partial(farthest_of, decimals, size + 1)))
     numbers, values = map(np.concatenate, zip(*((start + n, v) for (start, _), (n, v) in found)))
     rounded = np.round(values, decimals)

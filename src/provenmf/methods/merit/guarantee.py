@@ -1,4 +1,4 @@
-"""What can be believed about anchors found by MERIT (Nguyen, Fu & Wu 2021, Nguyen22).
+"""Certify anchors found by MERIT (Nguyen, Fu & Wu 2021, Nguyen22).
 
 Everything is measured on the returned explanation, x_i = sum_k h_ik w_k + v_i: W the chosen rows,
 H the weights on the simplex, V what is left. Anchors have v = 0.
@@ -13,7 +13,9 @@ where the run took its open-loop steps and the rows are few.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -224,34 +226,44 @@ def path_of_run(points: Explanation, penalty: Penalty) -> PathQuantities | None:
     return follow_path(X, points.anchors, weights, penalty.lam, penalty.mu, steps)
 
 
+def algorithm_1(
+    X: Floats, lam: float, mu: float, *, C: Floats | None = None, first_step: int = 0
+) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Yield C, the residuals C X - X and the gradient before each step of Algorithm 1, as printed.
+
+    From C = 0, or from a given C and the number of its step (Nguyen22, V-B). The gradient that was
+    yielded decides about the step; the caller may change it.
+    """
+    C = np.zeros((len(X), len(X))) if C is None else C
+    for t in itertools.count(first_step):
+        residual = C @ X - X
+        share = np.exp((C - C.max(axis=0)) / mu)
+        gradient = residual @ X.T + lam * share / share.sum(axis=0)
+        yield C, residual, gradient
+        alpha = 2 / (t + 2)
+        C = (1 - alpha) * C
+        C[np.arange(len(X)), gradient.argmin(axis=1)] += alpha
+
+
 def follow_path(
     X: Floats, anchors: NDArray[np.intp], H: Floats, lam: float, mu: float, steps: int
 ) -> PathQuantities:
-    """Follow Algorithm 1 from C = 0, as printed, and measure what Theorems 2 and 4 ask for.
+    """Follow Algorithm 1 from C = 0 and measure what Theorems 2 and 4 ask for.
 
     H are the weights (n, k) of the explanation. Takes `steps` products of n x n matrices.
     """
-    n, W = len(X), X[anchors]
-    C, gram, outside = np.zeros((n, n)), W @ W.T, np.ones(n, dtype=bool)
+    gram, outside = X[anchors] @ X[anchors].T, np.ones(len(X), dtype=bool)
     outside[anchors] = False
-    gaps, residuals = np.zeros((steps, n)), np.zeros((steps + 1, n))
+    gaps, residuals = np.zeros((steps, len(X))), np.zeros((steps + 1, len(X)))
     psi, inside = math.inf, True
-    for t in range(steps + 1):
-        residual = C @ X - X
+    for t, (C, residual, _) in zip(range(steps + 1), algorithm_1(X, lam, mu)):
         residuals[t] = np.linalg.norm(residual, axis=1)
         pure = ~C[:, outside].any(axis=1)
         inside = inside and bool(pure.all())
         if t > 0:
             psi = min(psi, smallest_difference(C[:, anchors]))
-        if t == steps:
-            break
-        gaps[t] = np.where(pure, gradient_gaps(C[:, anchors] - H, gram), 0.0)
-        top = C.max(axis=0)
-        share = np.exp((C - top) / mu)
-        gradient = residual @ X.T + lam * share / share.sum(axis=0)
-        alpha = 2 / (t + 2)
-        C *= 1 - alpha
-        C[np.arange(n), gradient.argmin(axis=1)] += alpha
+        if t < steps:
+            gaps[t] = np.where(pure, gradient_gaps(C[:, anchors] - H, gram), 0.0)
     return PathQuantities(gaps, residuals, psi if math.isfinite(psi) else 0.0, inside)
 
 

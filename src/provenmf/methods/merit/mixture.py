@@ -147,7 +147,7 @@ class MixedRows:
         return int(self.X.shape[0])
 
     def pairs(self) -> Pairs:
-        """Return all pairs, without the room that is left beside them."""
+        """Return all pairs, without unused capacity."""
         stored = np.arange(self.index.shape[1]) < self.count[:, None]
         first_row = np.array([self.first_row])
         return self.index[stored], self.value[stored], self.count.copy(), first_row
@@ -197,11 +197,11 @@ class MixedRows:
         for_row_slices(measure, self.n_rows, slice_rows=self.slice_rows)
         return squared
 
-    def search(self, penalties: Penalties) -> tuple[Ints, Floats, Floats, Bids]:
+    def search(self, penalties: Penalties, *, bidding: bool) -> tuple[Ints, Floats, Floats, Bids]:
         """Find each row's best vertex (Algorithm 1, l. 13-17).
 
         Returns the vertices, <c, gradient> minus the gradient at the vertex, ||x - c X||^2, and
-        the bids of these rows.
+        the bids of these rows; none if they are not `bidding`.
         """
         vertex = np.empty(self.n_rows, dtype=np.int32)
         gap, squared = np.empty((2, self.n_rows))
@@ -211,12 +211,13 @@ class MixedRows:
         def search_slice(rows: slice) -> None:
             scores, squared[rows] = self.slopes(rows)
             pairs = self.index[rows], self.value[rows], self.count[rows]
-            found = no_bids(len(unused))
-            kernels.note_bids_in_place(
-                scores, self.first_row + rows.start, *pairs,
-                penalties.top, penalties.lam, found.gain, found.row,
-            )  # fmt: skip
-            bids.append(found)
+            if bidding:
+                found = no_bids(len(unused))
+                kernels.note_bids_in_place(
+                    scores, self.first_row + rows.start, *pairs,
+                    penalties.top, penalties.lam, found.gain, found.row,
+                )  # fmt: skip
+                bids.append(found)
             scores += unused
             kernels.price_in_place(
                 scores, *pairs,
@@ -307,7 +308,7 @@ class Mixture:
 
     @cached_property
     def pairs(self) -> Rows:
-        """The pairs of C beside the blocks; none before they are set."""
+        """Nonzero entries of C, stored block by block; empty before they are set."""
         return self.blocks.keep(_no_pairs, range(self.n_rows))
 
     @property
@@ -339,11 +340,14 @@ class Mixture:
         columns: Columns = self.pairs.sum(lambda pairs: columns_of(pairs, size, mu))
         return Penalties(lam, self.n_rows, columns)
 
-    def standing(self, penalties: Penalties) -> Standing:
-        """Measure C in one pass; best vertices stay with the rows, for `move`."""
+    def standing(self, penalties: Penalties, *, bidding: bool = False) -> Standing:
+        """Measure C in one pass; the best vertex of each row is kept for `move`.
+
+        Only a pairwise sweep needs the bids.
+        """
 
         def of_block(rows: MixedRows) -> tuple[tuple[float, float, Bids], Ints]:
-            vertex, gap, squared, bids = rows.search(penalties)
+            vertex, gap, squared, bids = rows.search(penalties, bidding=bidding)
             return (float(gap.sum()), float(squared.sum()), bids), vertex
 
         function = partial(_call_mixed, of_block, self.atoms)

@@ -243,12 +243,14 @@ def mix_anchors(mixture: Mixture, start: Start) -> int:
 def iterate(problem: Problem, mixture: Mixture, steps: Steps, run: Run) -> None:
     """Record where C is; then one open-loop step, one pairwise sweep, more vertices, or the end."""
     penalties = mixture.penalties(problem.lam, problem.mu)
-    objective, gap, bids = mixture.standing(penalties)
+    pairwise, step = steps.pairwise, steps.t + 1
+    open_loop = steps.next_is_open_loop(penalties.top, problem.n_components)
+    objective, gap, bids = mixture.standing(penalties, bidding=not open_loop)
     used = float(np.count_nonzero(penalties.top))
-    run.record(objective=objective, gap=gap, used=used, pairwise=steps.pairwise, step=steps.t + 1)
+    run.record(objective=objective, gap=gap, used=used, pairwise=pairwise, step=step)
     if gap <= problem.tol * objective:
         run.stop(StopReason.CONVERGED)
-    elif steps.next_is_open_loop(penalties.top, problem.n_components):
+    elif open_loop:
         mixture.move(2 / (steps.t + 2))
     elif steps.no_longer_lower(objective, problem.tol):
         missed = overlooked_rows(mixture, problem.lam, problem.radius)
@@ -348,14 +350,14 @@ def choose_anchors(
                 f"is too many: {len(filled)} rows explain every row",
                 argument="n_components",
                 value=number,
-                remedy=f"{len(filled)} components are returned; ask for at most that many",
+                remedy=f"{len(filled)} components are returned; ask for at most {len(filled)}",
             )
         )
     return filled, 0.0
 
 
 def best_explaining(blocks: Blocks, candidates: Indices, number: int) -> Indices:
-    """Drop the candidate that the data miss least, again and again, until enough are left.
+    """Remove the least needed candidate until the requested number is left.
 
     Ctrl-C ends this, as it takes long: the first candidates are left, as if by their maxima.
     """

@@ -1,4 +1,4 @@
-"""Where MERIT starts: greedy anchors, the rows that may be vertices, the number of anchors.
+"""The start of MERIT: greedy anchors, the rows that may be vertices, the number of anchors.
 
 The full problem lets every row use every row: n^2 inner products a step. A row that can become an
 anchor is extreme, though, so beyond a few hundred rows the dictionary has those that are often

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +30,7 @@ from provenmf.methods.traits import (
 from provenmf.results import Certificate, Solution
 
 
+@dataclass(eq=False, repr=False)
 class MinVol(Factorizer):
     """Minimum-volume NMF: the factorization whose components span the smallest volume.
 
@@ -107,34 +109,19 @@ class MinVol(Factorizer):
         "tol": [NOT_NEGATIVE],
     }
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        loss: Loss = "least-squares",
-        constraint: Constraint = "nonnegative",
-        penalty: float | None = None,
-        init: Init = "spa",
-        max_iter: int = 3000,
-        tol: float = 1e-6,
-        random_state: int | np.random.RandomState | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.loss = loss
-        self.constraint = constraint
-        self.penalty = penalty
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    n_components: int | str | None = None
+    _: KW_ONLY
+    loss: Loss = "least-squares"
+    constraint: Constraint = "nonnegative"
+    penalty: float | None = None
+    init: Init = "spa"
+    max_iter: int = 3000
+    tol: float = 1e-6
+    random_state: int | np.random.RandomState | None = None
+    certify: bool | str = True
+    verbose: int = 0
+    callback: Callback | None = None
+    on_interrupt: OnInterrupt = "raise"
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         if self.loss == "poisson" and self.constraint == "simplex":

@@ -1,4 +1,4 @@
-"""What makes components of least volume unique: weights that are sufficiently scattered.
+"""Uniqueness of components of least volume: weights that are sufficiently scattered.
 
 Rows w >= 0 of weights are sufficiently scattered if their cone contains all x with
 e'x >= sqrt(k-1) ||x||, and its dual touches the boundary of that cone's dual at the axes only. Let

@@ -72,7 +72,7 @@ SETTINGS = Settings()
 
 
 class Sums(NamedTuple):
-    """What a pass over the rows finds: the misfit as a share of the data, and sums over rows."""
+    """Result of a pass over the rows: the misfit as a share of the data, and sums over rows."""
 
     misfit: float
     cross: Floats  # (k, d): W'X, or W'(X / WC)
@@ -134,7 +134,7 @@ class Divergence:
         return _of_unit_sum(np.maximum(components, self.floor))
 
     def sums(self, components: Floats) -> Sums:
-        """Sweep over the weights of every row, from where they were."""
+        """Sweep over the weights of every row, starting from the last ones."""
         features = np.ascontiguousarray(components.T)
 
         def of_block(block: Block, start: Floats) -> tuple[tuple[float, Floats, Floats], Floats]:
@@ -148,7 +148,8 @@ class Divergence:
             return sums, weights
 
         (total, pull, sums), self.weights = self.blocks.sum_and_keep(of_block, self.weights)
-        return Sums(float(total) / self.size, pull / self.size, np.diag(sums) / self.size)
+        misfit = max(float(total), 0.0) / self.size  # rounding may leave less than nothing
+        return Sums(misfit, pull / self.size, np.diag(sums) / self.size)
 
     def step(self, components: Floats, found: Sums, curvature: Floats) -> Floats:
         """Minimize a separable majorant on the simplex (Leplat20, Section III).
@@ -183,7 +184,7 @@ def _positive_root(square: Floats, linear: Floats, constant: Floats) -> Floats:
 
 @dataclass
 class Path:
-    """Where the iterations are: everything that the next one reads."""
+    """State between two iterations."""
 
     components: Floats
     ahead: Floats
@@ -323,8 +324,13 @@ def _mean_row_squared(blocks: Blocks, constraint: Constraint) -> float:
 
 
 def _volume(components: Floats, delta: float) -> tuple[Floats, float]:
-    """Return the inverse of CC' + delta I and log det of it."""
-    gram = components @ components.T + delta * np.eye(len(components))
+    """Return the inverse of CC' + delta I and log det of it.
+
+    A delta that underflows beside extreme data is raised to the rounding of CC'.
+    """
+    gram = components @ components.T
+    least = np.finfo(np.float64).eps * float(np.trace(gram)) or np.finfo(np.float64).tiny
+    gram += max(delta, least) * np.eye(len(components))
     return np.asarray(np.linalg.inv(gram), dtype=np.float64), float(np.linalg.slogdet(gram)[1])
 
 

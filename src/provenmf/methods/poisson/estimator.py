@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, Traits
 from provenmf.results import Certificate, Solution
 
 
+@dataclass(eq=False, repr=False)
 class PoissonNMF(Factorizer):
     """Factorization of counts: nonnegative factors of maximum Poisson likelihood.
 
@@ -81,30 +83,17 @@ class PoissonNMF(Factorizer):
         "tol": [NOT_NEGATIVE],
     }
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        init: Init = "cones",
-        n_init: int = 1,
-        max_iter: int = 2000,
-        tol: float = 1e-6,
-        random_state: int | np.random.RandomState | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    n_components: int | str | None = None
+    _: KW_ONLY
+    init: Init = "cones"
+    n_init: int = 1
+    max_iter: int = 2000
+    tol: float = 1e-6
+    random_state: int | np.random.RandomState | None = None
+    certify: bool | str = True
+    verbose: int = 0
+    callback: Callback | None = None
+    on_interrupt: OnInterrupt = "raise"
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
         return 16.0 * blocks.stored_entries if held(blocks) else 0.0  # by rows and by columns

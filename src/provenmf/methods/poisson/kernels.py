@@ -30,7 +30,7 @@ HALVINGS = 10  # of a joint step, at the most
 KEPT = 0.01
 SMALL = 1e-6  # share of the largest part below which joint steps leave a weight to the sweeps
 RIDGE = 1e-12  # added to the diagonal of the Hessian, as a share: features may be alike
-# Rows without a larger entry are solved in units of their own: 1 / u would overflow.
+# Rows without a larger entry are rescaled first: 1 / u would overflow.
 TINY = 1e-280
 # Largest weight of such a row to start from, in these units.
 FAR_ABOVE = 1e100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -16,12 +17,7 @@ from provenmf.methods.alternating.starts import start_components
 from provenmf.methods.base import Factorizer
 from provenmf.methods.purification import guarantee
 from provenmf.methods.purification.kernels import relu_decode
-from provenmf.methods.purification.solver import (
-    State,
-    initial_state,
-    purification,
-    purify,
-)
+from provenmf.methods.purification.solver import Rule, State, purification
 from provenmf.methods.run import Callback, Interruption, OnInterrupt
 from provenmf.methods.traits import (
     AT_LEAST_ONE,
@@ -35,6 +31,7 @@ from provenmf.results import Certificate, Solution
 from provenmf.results.states import PurificationState
 
 
+@dataclass(eq=False, repr=False)
 class Purification(Factorizer):
     """Purification (Li, Liang & Risteski 2016): decode with a ReLU, update the features.
 
@@ -126,50 +123,32 @@ class Purification(Factorizer):
         "tol": [NOT_NEGATIVE],
     }
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        init: Any = "spa",
-        pseudo_inverse: PseudoInverse = "min-inf",
-        alpha: float | Literal["auto"] = "auto",
-        r: float | Literal["auto"] = "auto",
-        step_size: float = 0.5,
-        balance: bool = False,
-        batch_size: int | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        random_state: int | np.random.RandomState | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.pseudo_inverse = pseudo_inverse
-        self.alpha = alpha
-        self.r = r
-        self.step_size = step_size
-        self.balance = balance
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    n_components: int | str | None = None
+    _: KW_ONLY
+    init: Any = "spa"
+    pseudo_inverse: PseudoInverse = "min-inf"
+    alpha: float | Literal["auto"] = "auto"
+    r: float | Literal["auto"] = "auto"
+    step_size: float = 0.5
+    balance: bool = False
+    batch_size: int | None = None
+    max_iter: int = 100
+    tol: float = 1e-6
+    random_state: int | np.random.RandomState | None = None
+    certify: bool | str = True
+    verbose: int = 0
+    callback: Callback | None = None
+    on_interrupt: OnInterrupt = "raise"
+
+    def _rule(self) -> Rule:
+        return Rule(self.pseudo_inverse, self.alpha, self.r, self.step_size)
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         self._online_state: State | None = None
         return purification(
             blocks,
             self._start(blocks, rng),
-            pseudo_inverse=self.pseudo_inverse,
-            alpha=self.alpha,
-            r=self.r,
-            step_size=self.step_size,
+            self._rule(),
             balance=self.balance,
             batch_size=self.batch_size,
             max_iter=self.max_iter,
@@ -191,21 +170,9 @@ class Purification(Factorizer):
         state = getattr(self, "_online_state", None)
         blocks = self._blocks(X, reset=state is None)
         if state is None:
-            state = initial_state(
-                blocks,
-                self._start(blocks, self._generator()),
-                pseudo_inverse=self.pseudo_inverse,
-                alpha=self.alpha,
-            )
+            state = self._rule().first(blocks, self._start(blocks, self._generator()))
             self.n_iter_ = 0
-        following, _ = purify(
-            blocks,
-            state,
-            pseudo_inverse=self.pseudo_inverse,
-            alpha=self.alpha,
-            r=self.r,
-            step_size=self.step_size,
-        )
+        following, _ = self._rule().after(blocks, state)
         state = state if following is None else following
         self._online_state = state
         self._forget()

@@ -207,11 +207,6 @@ def correlations_and_chance(weights: Rows, failure: float) -> tuple[Floats, Floa
     return (np.abs(covariance) / both)[pairs], (chance / both)[pairs]
 
 
-def _ends(rows: NDArray[np.floating]) -> tuple[Floats, ...]:
-    """Return the least and the largest entry of each column; nothing of no rows."""
-    return (rows.min(axis=0), rows.max(axis=0)) if len(rows) else ()
-
-
 def start_check() -> Check:
     """Report (A3), ‖E⁰‖_s ≤ 1/10, which needs the truth.
 

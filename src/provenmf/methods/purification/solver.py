@@ -26,8 +26,8 @@ The paper only says that good r and α exist. Our choices, without the truth:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,14 +68,49 @@ class State:
     scaling: float
 
 
+@dataclass(frozen=True)
+class Rule:
+    """Parameters of an iteration: the left inverse, and the paper's α, r and η."""
+
+    pseudo_inverse: PseudoInverse = "min-inf"
+    alpha: float | Automatic = "auto"
+    r: float | Automatic = "auto"
+    step_size: float = 0.5
+
+    def first(self, blocks: Blocks, start: NDArray[np.floating]) -> State:
+        """Return the start with its left inverse; one pass for the noise level if α is "auto"."""
+        if blocks.n_rows < 2:
+            raise InvalidInput(
+                f"n_samples={blocks.n_rows}: X must have at least two different rows"
+            )
+        components = np.array(start, dtype=np.float64)
+        inverse = left_inverse(components, self.pseudo_inverse)
+        if self.alpha == "auto":
+            threshold = pair_moments(blocks, inverse.rows, 0.0).threshold
+        else:
+            threshold = self.alpha
+        return State(components, inverse, threshold, scaling=np.nan)
+
+    def after(self, batch: Blocks, state: State) -> tuple[State | None, Moments]:
+        """Make one iteration of Algorithm 1; no state if the new features are nearly dependent."""
+        moments = pair_moments(batch, state.inverse.rows, state.threshold)
+        scaling = state.scaling if self.r == "auto" else self.r
+        if np.isnan(scaling):
+            scaling = scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
+        eta = self.step_size
+        components = (1.0 - eta) * state.components + eta * scaling * moments.update
+        if dependent_features(components, tolerance=NEARLY_DEPENDENT):
+            return None, moments
+        inverse = left_inverse(components, self.pseudo_inverse, basis=state.inverse.basis)
+        threshold = moments.threshold if self.alpha == "auto" else self.alpha
+        return State(components, inverse, threshold, scaling), moments
+
+
 def purification(
     blocks: Blocks,
     start: NDArray[np.floating],
+    rule: Rule | None = None,
     *,
-    pseudo_inverse: PseudoInverse = "min-inf",
-    alpha: float | Automatic = "auto",
-    r: float | Automatic = "auto",
-    step_size: float = 0.5,
     balance: bool = False,
     batch_size: int | None = None,
     max_iter: int = 100,
@@ -89,7 +124,6 @@ def purification(
 
     Parameters
     ----------
-    alpha, r, step_size : the paper's α, r and η; "auto" as described above.
     balance : first rescale the features so that the decoded second moments agree within a
         factor of two (Section 6); the components returned are at their own scale again.
     batch_size : rows drawn for each iteration, without repetition until all were seen; None: all.
@@ -100,24 +134,21 @@ def purification(
     -------
     Solution; its PurificationState has `threshold` (k,) and `scaling` of the last iteration.
     """
-    rng = np.random.default_rng() if rng is None else rng
+    rule, rng = rule or Rule(), rng or np.random.default_rng()
     scales = np.ones(len(start))
-    state = initial_state(blocks, start, pseudo_inverse=pseudo_inverse, alpha=alpha)
+    state = rule.first(blocks, start)
     if balance:
         scales = balancing_scales(
-            blocks, state.inverse.rows, state.threshold, automatic_threshold=alpha == "auto"
+            blocks, state.inverse.rows, state.threshold, automatic_threshold=rule.alpha == "auto"
         )
-        state = initial_state(
-            blocks, start * scales[:, None], pseudo_inverse=pseudo_inverse, alpha=alpha
-        )
+        state = rule.first(blocks, start * scales[:, None])
     run = Run(max_iter, callback=callback, verbose=verbose, name="purification")
     if run.saved is not None:
         state = State(**run.saved | {"inverse": LeftInverse(**run.saved["inverse"])})
     batches = draw_batches(blocks, batch_size, rng, skipped=run.done)
     run.keeps(lambda: vars(state))
-    choices: Any = dict(pseudo_inverse=pseudo_inverse, alpha=alpha, r=r, step_size=step_size)
     for _ in run:
-        following, moments = purify(next(batches), state, **choices)
+        following, moments = rule.after(next(batches), state)
         if following is None:
             run.stop(StopReason.DEPENDENT)
             _warn_of_dependence(state.components)
@@ -136,9 +167,8 @@ def purification(
         state = following
         if movement <= tol:
             run.stop(StopReason.CONVERGED)
-    components = state.components / scales[:, None]
     return Solution(
-        components.astype(blocks.dtype, copy=False),
+        (state.components / scales[:, None]).astype(blocks.dtype, copy=False),
         trace=run.trace,
         stop_reason=run.stop_reason,
         state=PurificationState(
@@ -146,48 +176,6 @@ def purification(
             scaling=float(state.scaling),
         ),
     )
-
-
-def initial_state(
-    blocks: Blocks,
-    start: NDArray[np.floating],
-    *,
-    pseudo_inverse: PseudoInverse = "min-inf",
-    alpha: float | Automatic = "auto",
-) -> State:
-    """Return the start with its left inverse; one pass for the noise level if α is not given."""
-    if blocks.n_rows < 2:
-        raise InvalidInput(f"n_samples={blocks.n_rows}: X must have at least two different rows")
-    components = np.array(start, dtype=np.float64)
-    inverse = left_inverse(components, pseudo_inverse)
-    threshold = alpha if alpha != "auto" else 0.0
-    state = State(components, inverse, threshold, scaling=np.nan)
-    if alpha == "auto":
-        moments = pair_moments(blocks, inverse.rows, threshold)
-        state = replace(state, threshold=moments.threshold)
-    return state
-
-
-def purify(
-    batch: Blocks,
-    state: State,
-    *,
-    pseudo_inverse: PseudoInverse = "min-inf",
-    alpha: float | Automatic = "auto",
-    r: float | Automatic = "auto",
-    step_size: float = 0.5,
-) -> tuple[State | None, Moments]:
-    """Make one iteration of Algorithm 1; no state if the new features are nearly dependent."""
-    moments = pair_moments(batch, state.inverse.rows, state.threshold)
-    scaling = state.scaling if r == "auto" else r
-    if np.isnan(scaling):
-        scaling = scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
-    components = (1.0 - step_size) * state.components + step_size * scaling * moments.update
-    if dependent_features(components, tolerance=NEARLY_DEPENDENT):
-        return None, moments
-    inverse = left_inverse(components, pseudo_inverse, basis=state.inverse.basis)
-    threshold = moments.threshold if alpha == "auto" else alpha
-    return State(components, inverse, threshold, scaling), moments
 
 
 def scaling_that_keeps_the_diagonal(inverse: NDArray[np.float64], moments: Moments) -> float:

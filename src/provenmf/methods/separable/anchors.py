@@ -94,7 +94,7 @@ def anchor_solution(
                 f"is too many: {kept} anchors explain every row to rounding",
                 argument="n_components",
                 value=n_components,
-                remedy=f"{kept} components are returned; ask for at most that many",
+                remedy=f"{kept} components are returned; ask for at most {kept}",
             )
         )
     finished = run.stop_reason is StopReason.MAX_ITER
@@ -164,7 +164,7 @@ class AnchorFactorizer(Factorizer):
     def _averaged(self, blocks: Blocks, solution: Solution) -> Solution:
         """Replace anchors by vertices; among scaled rows each has the mean size of its members."""
         anchors = solution.anchors
-        assert anchors is not None  # methods that choose rows always name them
+        assert anchors is not None  # methods that choose rows always have anchors
         factors = blocks.map_rows(row_scales) if self._looks_at_scaled_rows else None
         found = average_vertices(
             blocks, anchors, self.row_errors, factors=factors, with_origin=self._sums_below_one

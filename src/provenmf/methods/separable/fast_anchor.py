@@ -157,7 +157,7 @@ def fast_anchor(
     )
     for iteration in run:
         if chosen.squared == 0:
-            run.stop(StopReason.NOTHING_TO_SPAN)
+            run.stop(StopReason.ALL_EXPLAINED)
             continue
         away = orthogonal_part(chosen.point - origin, basis)
         distances.append(float(np.linalg.norm(away)))

@@ -291,7 +291,7 @@ def largest_entries(diagonal: NDArray[np.float64], k: int | None) -> tuple[NDArr
                 f"is too many: only {kept} rows are used to explain the others",
                 argument="n_components",
                 value=k,
-                remedy=f"{kept} components are returned; ask for at most that many, or lower mu",
+                remedy=f"{kept} components are returned; ask for at most {kept}, or lower mu",
             )
         )
     return order[:kept], float(gaps[kept - 1])

@@ -1,4 +1,4 @@
-"""What theory says about anchors found by SPA, FastAnchor, XRAY and FastGradient.
+"""Guarantees for anchors found by SPA, FastAnchor, XRAY and FastGradient.
 
 Every statement is about the explanation that was returned (`margins.Explanation`): each row is
 its nearest point among those that the model allows plus noise, and ε, the largest noise in a row,

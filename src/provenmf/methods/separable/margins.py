@@ -1,4 +1,4 @@
-"""How far each anchor is from the hull of the other rows: the noise that it provably survives.
+"""Distance of each anchor to the hull of the other rows: the noise it provably survives.
 
 Let S be row k and the rows within a radius of it. If row k is farther than 2 delta from the hull of
 all rows outside S, then under *every* explanation whose noise is at most delta in each row some row
@@ -10,7 +10,7 @@ are left out: of two equal rows either may be moved inwards a little and leave t
 other. The radius is therefore part of the statement; it is the distance of the farthest row that
 was left out, zero where all of them are exact copies.
 
-Rows may have noise of their own: let row i have noise at most delta_i. If row k is farther than
+Rows may differ in their noise: let row i have noise at most delta_i. If row k is farther than
 delta_k from the hull of the balls around the rows outside S with these radii, the same follows: for
 a unit u the clean row k has <., u> at least <x_k, u> − delta_k, clean rows outside S have at most
 max_i <x_i, u> + delta_i, the support function of that hull, and so do their mixtures.
@@ -35,7 +35,7 @@ from provenmf.linalg.hull import Model, distances_to_hulls, product_rounding
 from provenmf.linalg.norms import inverse_where_positive
 from provenmf.linalg.storage import as_dense
 from provenmf.results import Certificate, Check, Measure, Status
-from provenmf.results.certificate import rounded_down, rounded_up
+from provenmf.results.certificate import SCALED, rounded_down, rounded_up
 
 # The explanation that anchors give of the data, measured with rounding on the safe side.
 #
@@ -65,7 +65,7 @@ class Explanation:
     """
 
     def __init__(self, fit: Fit, model: Model, *, scale_rows: bool = False) -> None:
-        assert fit.factorization.anchors is not None  # methods that choose rows always name them
+        assert fit.factorization.anchors is not None  # methods that choose rows always have anchors
         self.fit, self.model, self.scaled = fit, model, scale_rows
         self.anchors = fit.factorization.anchors
         self.components = as_dense(fit.blocks.take(self.anchors)).astype(np.float64)
@@ -80,14 +80,16 @@ class Explanation:
             self.distances[self.factors == 0] = 0.0
 
     def _nearest(self) -> tuple[Floats, Rows]:
-        """Return distances and weights: those of the fit, if its components are these rows.
+        """Return distances and weights of the nearest points.
 
-        A component may have taken over the size of its weights there.
+        Those of the fit where its components are these rows and its weights are of the model: the
+        distance is then that of the explanation at hand, which is never less.
         """
-        known = self.fit.components_over_sums if self.scaled else self.fit.components
-        if np.allclose(known, self.components, rtol=1e-12, atol=0.0):
-            return self.fit.nearest(self.model, scale_rows=self.scaled)
-        return self.fit.nearest_to(self.components, self.model, scale_rows=self.scaled)
+        fit = self.fit
+        same = not self.scaled and np.allclose(fit.components, self.components, rtol=1e-12, atol=0)
+        if same and fit.weights_are_of(self.model):
+            return fit.residuals, fit.weight_rows
+        return fit.nearest_to(self.components, self.model, scale_rows=self.scaled)
 
     def _slack(self) -> Floats:
         """Bound rounding errors of the distances, and how far weights are off the simplex."""
@@ -336,7 +338,7 @@ def margin_statements(points: Explanation) -> Certificate:
         check = Check(MARGIN, "margin", "unknown", note=f"not measured: {why_not}")
         return Certificate(points.fit.method, checks=(*vertices_are_no_rows(points.fit), check))
     least, unit = float(margins.lower.min()), points.unit
-    scaled = "scaled_" if points.scaled else ""
+    scaled = SCALED if points.scaled else ""
     measures: dict[str, Measure] = {
         f"{scaled}anchor_margin": tuple((margins.lower * unit).tolist()),
         "rows_near_anchors": float(margins.left_out),
@@ -376,10 +378,11 @@ def unavoidable_noise(points: Explanation) -> float:
     δ ‖s‖ is no less than the error of any product of this rank.
     """
     fit = points.fit
+    least = (fit.rank_bound.relative_error or 0.0) * fit.norm * (1 - 1e-15)
     if points.factors is None:
-        return fit.unavoidable_noise
+        return least / math.sqrt(fit.blocks.n_rows)
     sums = float(np.linalg.norm(np.maximum(fit.sums, 0.0)))
-    return fit.unavoidable_noise * math.sqrt(len(fit.sums)) / sums if sums > 0 else 0.0
+    return least / sums if sums > 0 else 0.0
 
 
 def check_margins(points: Explanation, margins: Margins, surviving: int | None = None) -> Check:
@@ -447,7 +450,7 @@ def obstacle(points: Explanation) -> str:
 def margins_of(points: Explanation, noise: Floats | None = None) -> Margins:
     """Measure margins; rows within a tenth of the typical residual count as the same.
 
-    The radius stays below half the least distance of two anchors: each has one of its own.
+    The radius stays below half the least distance of two anchors: balls around them are disjoint.
     """
     radius = NEAR * points.typical
     if len(points.components) > 1:

@@ -141,7 +141,7 @@ def spa(
     chosen = farthest.after(anchors, basis)
     for _ in run:
         if chosen.squared == 0:
-            run.stop(StopReason.NOTHING_TO_PROJECT)
+            run.stop(StopReason.ALL_EXPLAINED)
             continue
         direction = orthogonal_part(chosen.point, basis)
         chosen_with.append(float(np.linalg.norm(direction)))

@@ -22,7 +22,7 @@ along each direction, successive vertex search (Jin, Ke & Luo 2024) searches k-m
 SPACL (Mao, Sarkar & Chakrabarti 2021) prunes lonely rows first. All of these fix the number of rows
 to average or to prune; here each row's own error decides, so that with more data fewer mixed rows
 are taken along. `benchmarks/recovery/vertices.py` compares them. Rows whose errors have known
-covariances have a rule of their own, `applications.communities.corners`.
+covariances are treated in `applications.communities.corners`.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def lean_of_members(
 ) -> Floats:
     """Return how far (k, d) unequal widths move the mean of members that are all pure.
 
-    Normal noise cut at −inner and outer standard errors has a mean of its own, along the direction
+    Normal noise cut at −inner and outer standard errors has a nonzero mean along the direction
     in which the barycentric coordinate grows, and the next round cuts around that mean. Mixed
     members move it the other way, so that this is the most that choosing adds to an error.
     """

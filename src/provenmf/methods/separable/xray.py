@@ -170,7 +170,7 @@ def xray(
     farthest = first_chosen(state.each(lambda part: part[-5:]))
     for _ in run:
         if farthest.largest == 0:
-            run.stop(StopReason.NOTHING_OUTSIDE)
+            run.stop(StopReason.ALL_EXPLAINED)
             continue
         chosen_with.append(math.sqrt(farthest.largest))
         run.record(residual=chosen_with[-1])

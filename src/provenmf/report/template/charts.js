@@ -257,7 +257,7 @@ const charts = (function (d) {
       let y = p[1] + (up ? -18 : 28);
       while (written.some(function (one) { return Math.abs(one[0] - x) < one[2] + half && Math.abs(one[1] - y) < 15; })) { y += up ? -5 : 5; }
       written.push([x, y, half]);
-      d.text(sheet.svg, x, y, name, { "text-anchor": "middle", "font-weight": BOLD, class: "corner" });
+      d.text(sheet.svg, x, y, name, { "text-anchor": "middle", "font-weight": BOLD, class: "corner", "paint-order": "stroke", stroke: d.colour("paper"), "stroke-width": 4 });
     });
     if (entries.length > 1) { legend(sheet, entries, sheet.height - below); }
     nearestPoint(sheet, at, function (i) { return spec.names[i].split("\n"); });

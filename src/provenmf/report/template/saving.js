@@ -1,5 +1,5 @@
 "use strict";
-// Each chart as a file of its own: SVG as drawn, or PNG at twice the size.
+// Save a chart as a file: SVG as drawn, or PNG at twice the size.
 (function () {
   function copyOf(figure) {
     const svg = figure.querySelector(".plot svg");

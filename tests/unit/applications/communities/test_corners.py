@@ -121,7 +121,7 @@ def test_covariances_are_those_of_all_products_at_once():
 def test_of_many_nodes_some_are_averaged(monkeypatch):
     network = large_mixed_membership_network(900, 3, mean_degree=60.0, random_state=0)
     few = find_communities(network.adjacency, 3, certify=False)
-    monkeypatch.setattr(corners, "MOST_AVERAGED", 450)
+    monkeypatch.setattr(corners, "SETTINGS", corners.CornerSettings(most_nodes=450))
     half = find_communities(network.adjacency, 3, certify=False)
     assert 0 < half.n_averaged.sum() < few.n_averaged.sum()
     assert np.abs(half.memberships - few.memberships).mean() < 0.05

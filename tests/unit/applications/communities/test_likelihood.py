@@ -11,6 +11,7 @@ from provenmf.applications.communities.likelihood import (
     improved,
     judge,
     link_shares,
+    merged,
     number_of_communities,
     partition,
     predictive_scores,
@@ -87,6 +88,12 @@ def test_moves_never_lower_the_likelihood():
     assert found.log_likelihood > partition(adjacency, start, 3).log_likelihood
 
 
+def test_halves_of_cliques_are_merged_again():
+    cliques = sp.csr_array(np.kron(np.eye(4), np.ones((10, 10))) - np.eye(40))
+    found = merged(cliques, np.repeat(np.arange(8), 5), 4)
+    np.testing.assert_array_equal(found, np.repeat(np.arange(4), 10))
+
+
 def test_shares_of_links_raise_the_likelihood_of_the_poisson_model():
     adjacency, groups = labelled([40, 30], 8, 0.2)
     found = link_shares(adjacency, np.eye(2)[groups])
@@ -127,3 +134,15 @@ def test_the_largest_number_tried_is_said():
     number, note = number_of_communities(sp.csr_array(blocks))
     assert number == SETTINGS.most_communities
     assert "the largest number tried" in note
+
+
+def test_links_are_asked_where_eigenvectors_describe_few_nodes():
+    """Of Les Misérables they describe 44 %, those around the hub."""
+    networkx = pytest.importorskip("networkx", reason="networkx is optional")
+    graph = networkx.les_miserables_graph()
+    found = find_communities(graph, 6, certify=False, evidence=False)
+    assert any("by the likelihood of the links" in note for note in found.notes)
+    assert not any("rests on its pure node alone" in note for note in found.notes)
+    main = dict(zip(found.row_names, found.memberships.argmax(axis=1).tolist()))
+    students = {main[name] for name in ("Enjolras", "Combeferre", "Courfeyrac", "Bahorel", "Joly")}
+    assert len(students) == 1 and main["Myriel"] not in students

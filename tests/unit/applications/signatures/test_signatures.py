@@ -6,7 +6,7 @@ import pytest
 import provenmf
 from provenmf import find_signatures
 from provenmf.applications.signatures.catalogue import compare, labelled
-from provenmf.applications.signatures.extraction import overdispersion
+from provenmf.applications.signatures.extraction import Extracted, overdispersion
 from provenmf.applications.signatures.kernels import sparse_exposures
 from provenmf.errors import InvalidInput
 
@@ -161,7 +161,7 @@ def test_sparse_exposures_are_those_of_a_plain_loop():
         means = weights @ signatures[chosen]
         return weights, (row * np.log(means) - means).sum()
 
-    found = sparse_exposures(counts, signatures, np.full(6, price), 200, 200)
+    found = sparse_exposures(counts, signatures, np.full(6, price), 0.0, 200, 200)
     for row, got in zip(counts, found):
         chosen, needed = list(range(4)), set()
         weights, level = fitted(row, chosen)
@@ -182,6 +182,6 @@ def test_overdispersion_is_estimated():
     means = rng.lognormal(3, 1, (200, 50))
     plain = rng.poisson(means)
     wild = rng.poisson(means * rng.gamma(20, 1 / 20, means.shape))
-    nothing = np.zeros(200, dtype=int)
-    assert overdispersion(plain, means, nothing) < 0.005
-    assert overdispersion(wild, means, nothing) == pytest.approx(0.05, rel=0.2)
+    known = Extracted(signatures=means, exposures=np.eye(200))
+    assert overdispersion(plain, known) < 0.005
+    assert overdispersion(wild, known) == pytest.approx(0.05, rel=0.2)

@@ -1,10 +1,12 @@
 """Topics merged, dropped and split after the fit."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from provenmf import load
-from provenmf.applications import find_topics
+from provenmf.applications import find_topics as find_and_confirm
 from provenmf.applications.topics.corpus import unit_documents
 from provenmf.applications.topics.edits import (
     entropy,
@@ -16,6 +18,8 @@ from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
 from provenmf.metrics.topics import match_topics
+
+find_topics = partial(find_and_confirm, evidence=False)
 
 
 @pytest.fixture(scope="module")

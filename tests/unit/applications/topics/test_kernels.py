@@ -5,10 +5,8 @@ from scipy.special import psi
 
 from provenmf.applications.topics.kernels import (
     add_shared_in_place,
-    collapsed_rows_in_place,
     digamma_exponential,
     infer_rows_in_place,
-    number_folds_in_place,
 )
 from provenmf.datasets.corpora import topic_corpus
 
@@ -55,29 +53,6 @@ def test_single_precision_equals_double_and_a_document_without_mass_gets_the_pri
     np.testing.assert_array_equal(found[:, 0], np.broadcast_to(prior, (2, 35)))
 
 
-WORD = 2**64 - 1
-
-
-def plain_fold(document, column, n_folds):
-    mixed = (document * 0x9E3779B97F4A7C15 + (column + 1) * 0xBF58476D1CE4E5B9) & WORD
-    mixed ^= mixed >> 30
-    mixed = mixed * 0x94D049BB133111EB & WORD
-    mixed ^= mixed >> 31
-    mixed = mixed * 0xD6E8FEB86659FD93 & WORD
-    return (mixed >> 33) % n_folds
-
-
-def test_folds_equal_the_plain_hash():
-    rng = np.random.default_rng(0)
-    counts = sp.csr_array(rng.random((9, 40)) * (rng.random((9, 40)) < 0.3))
-    documents = np.arange(1000, 1009)
-    folds = np.empty(counts.nnz, dtype=np.int8)
-    number_folds_in_place(counts.indptr, counts.indices, documents, 4, folds)
-    rows = np.repeat(documents, np.diff(counts.indptr))
-    expected = [plain_fold(int(d), int(w), 4) for d, w in zip(rows, counts.indices)]
-    np.testing.assert_array_equal(folds, expected)
-
-
 def test_shares_equal_the_plain_sums():
     rng = np.random.default_rng(1)
     counts = sp.csr_array(rng.poisson(0.5, (7, 10)).astype(np.float32))
@@ -95,32 +70,3 @@ def test_shares_equal_the_plain_sums():
     parts = counts.indptr, counts.indices, counts.data, folds
     add_shared_in_place(*parts, evidence, ease, 2, 7, found)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
-
-
-def plain_rounds(words, counts, prior, rounds):
-    """Expected occurrences of the topics, one word after the other."""
-    norms = words.sum(axis=1, keepdims=True)
-    q = np.divide(words, norms, out=np.zeros_like(words), where=norms > 0)
-    for _ in range(rounds):
-        for i in range(len(words)):
-            held = counts @ q
-            new = words[i] * (prior + held - min(counts[i], 1.0) * q[i])
-            if new.sum() > 0:
-                q[i] = new / new.sum()
-    return q, counts @ q
-
-
-@pytest.mark.parametrize("precision", [np.float64, np.float32])
-def test_collapsed_documents_equal_the_plain_loop(precision):
-    corpus = topic_corpus(12, 200, 35, word_concentration=0.05, random_state=1)
-    counts, prior = corpus.counts, np.linspace(0.05, 0.3, 35)
-    found = np.empty((12, 35), precision)
-    collapsed_rows_in_place(
-        counts.indptr, counts.indices, counts.data.astype(precision),
-        np.ascontiguousarray(corpus.topics.T, dtype=precision), prior.astype(precision), 30, 0.0,
-        0, 12, found,
-    )  # fmt: skip
-    for row, out in zip(counts.toarray(), found):
-        there = np.flatnonzero(row)
-        held = plain_rounds(corpus.topics.T[there], row[there], prior, 30)[1]
-        np.testing.assert_allclose(out, prior + held, atol=1e-3)

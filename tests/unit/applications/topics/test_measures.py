@@ -1,16 +1,20 @@
 """Top words: by their company and by their documents."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from provenmf import load
-from provenmf.applications import find_topics
-from provenmf.applications.topics.answer import pooled_shares, top_columns_of
+from provenmf.applications import find_topics as find_and_confirm
 from provenmf.applications.topics.corpus import WordCounts
 from provenmf.applications.topics.inference import topics_of
+from provenmf.applications.topics.measures import pooled_shares, top_columns_of
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import relevance, top_words
+
+find_topics = partial(find_and_confirm, evidence=False)
 
 
 @pytest.fixture(scope="module")

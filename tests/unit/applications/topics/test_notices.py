@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from provenmf.applications import count_words
-from provenmf.applications.topics.texts import (
-    LANGUAGES,
+from provenmf.applications.topics.languages import (
     language_of,
     looks_like_code,
     looks_like_mail,
-    stop_words_of,
+    stop_word_lists,
     without_contractions,
 )
 from provenmf.errors import InvalidInput
@@ -36,7 +35,7 @@ def test_stop_words_of_other_languages():
     texts = ["das Schiff und der Hafen", "der Hafen und das Schiff"]
     found = count_words(texts, stop_words="german", max_share=1.0).vocabulary.tolist()
     assert found == ["hafen", "schiff"]
-    assert all(stop_words_of(language) for language in LANGUAGES)
+    assert all(stop_word_lists().values())
     with pytest.raises(InvalidInput, match="stop_words='klingon'.*german"):
         count_words(texts, stop_words="klingon")
 

@@ -13,7 +13,7 @@ from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import TooLarge
 from provenmf.io.rows import write_sparse_rows
 
-OPTIONS = {"random_state": 0, "certify": False}
+OPTIONS = {"random_state": 0, "certify": False, "evidence": False}
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,16 @@
 """Topics refined by crossed weights of documents."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import psi
 from scipy.stats import gamma
 
-from provenmf.applications import find_topics
+from provenmf.applications import find_topics as find_and_confirm
 from provenmf.applications.topics.corpus import WordCounts
-from provenmf.applications.topics.inference import infer_documents, mean_weights
+from provenmf.applications.topics.inference import infer_documents
 from provenmf.applications.topics.refinement import (
     SETTINGS,
     UNSEEN,
@@ -25,6 +27,8 @@ from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics
 
+find_topics = partial(find_and_confirm, evidence=False)
+
 
 def a_corpus(n_documents=1500, n_words=4000):
     settings = {"word_concentration": 0.02, "zipf": 1.0, "random_state": 1}
@@ -36,7 +40,7 @@ def test_refined_topics_are_closer_to_the_truth(monkeypatch):
     for least in (10**9, 1000):
         changed = type(SETTINGS)(least_documents=least)
         monkeypatch.setattr("provenmf.applications.topics.solver.REFINEMENT", changed)
-        found = find_topics(corpus.counts, 12, certify=False, evidence=False)
+        found = find_topics(corpus.counts, 12, certify=False)
         topics = np.zeros_like(corpus.topics)
         topics[:, found.word_columns] = found.topics
         distances.append(match_topics(topics, corpus.topics).mean_distance)
@@ -54,17 +58,30 @@ def test_weights_beside_a_word_do_not_know_it():
             others = np.zeros((1, 4000))
             kept = folds[entries] != fold
             others[0, counts.indices[entries][kept]] = counts.data[entries][kept]
-            expected = mean_weights(sp.csr_array(others), corpus.topics, prior)
+            expected = infer_documents(sp.csr_array(others), corpus.topics, prior)
             np.testing.assert_allclose(weights[document, fold], expected[0], atol=1e-6)
 
 
-def test_folds_are_even_and_do_not_depend_on_the_blocks():
+def plain_fold(document, column):
+    word = 2**64 - 1
+    mixed = (document * 0x9E3779B97F4A7C15 + (column + 1) * 0xBF58476D1CE4E5B9) & word
+    mixed ^= mixed >> 30
+    mixed = mixed * 0x94D049BB133111EB & word
+    mixed ^= mixed >> 31
+    mixed = mixed * 0xD6E8FEB86659FD93 & word
+    return (mixed >> 33) % SETTINGS.folds
+
+
+def test_folds_are_even_hashes_that_do_not_depend_on_the_blocks():
     counts = a_corpus(300).counts
     folds = folds_of(counts, np.arange(300))
     share = np.bincount(folds, minlength=8) / len(folds)
     np.testing.assert_allclose(share, 1 / 8, atol=4 * np.sqrt(7 / 64 / len(folds)))
     part = folds_of(counts[100:200], np.arange(100, 200))
     np.testing.assert_array_equal(part, folds[counts.indptr[100] : counts.indptr[200]])
+    rows = np.repeat(np.arange(100, 200), np.diff(counts[100:200].indptr))
+    expected = [plain_fold(int(d), int(w)) for d, w in zip(rows, counts[100:200].indices)]
+    np.testing.assert_array_equal(part, expected)
 
 
 @pytest.mark.parametrize("block_rows", [80, 33])

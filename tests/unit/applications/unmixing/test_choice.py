@@ -103,3 +103,14 @@ def test_error_bars_are_those_of_the_corners():
     found = unmix(made.cube, 3, **QUICK, n_resamples=10)
     assert found.error_bars.unstable == ()
     assert np.median(found.error_bars.standard_errors) < 0.01
+
+
+def test_where_spectra_vary_the_other_way_is_compared():
+    """The materials leave more than noise, so groups are taken; few pixels are pure."""
+    made = mixed_cube(40, 40, 40, 4, snr=40.0, pure_share=0.003, random_state=0)
+    rng = np.random.default_rng(0)
+    waves = np.cos(np.pi * np.arange(4)[:, None] * np.linspace(0, 1, 40))
+    varying = made.cube * (1 + 0.05 * rng.standard_normal((40, 40, 4)) @ waves)
+    found = unmix(varying, 4, true_endmembers=made.endmembers, **QUICK)
+    assert found.group_sizes is not None
+    assert any("compare with vertices=True" in note for note in found.notes)

@@ -192,8 +192,8 @@ def test_rounding_decides_nothing(seed):
     np.testing.assert_allclose(dense.components, sparse.components, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("total", [20, 40, 80])
-def test_dense_weights_end_no_worse_than_the_start_and_the_paper(total):
+@pytest.mark.parametrize("total, better", [(20, 90), (40, 10), (80, 2.4)])
+def test_dense_weights_end_better_than_the_start_and_no_worse_than_the_paper(total, better):
     """The thresholds of the adaptive schedule come to rest above many weights of such rows."""
     k, n, d = 20, 1000, 60
     rng = np.random.default_rng(total)
@@ -203,7 +203,7 @@ def test_dense_weights_end_no_worse_than_the_start_and_the_paper(total):
     ours = and_descent(data, start, rule=StageRule(project_start=True))
     paper = and_descent(data, start, rule=PAPER)
     error = total_squared_correlation_error(ours.components, truth)
-    assert error < total_squared_correlation_error(start, truth) / 2
+    assert error < total_squared_correlation_error(start, truth) / better
     assert error < 1.01 * total_squared_correlation_error(paper.components, truth)
     assert ours.stop_reason in ("max_iter", "stalled")
 
@@ -275,7 +275,10 @@ def test_steps_on_single_rows_are_those_of_algorithm_1():
 
 def test_the_threshold_of_theorem_4_follows_the_error():
     data, truth, start = problem(5)
-    found = and_descent(as_blocks(data), start, rule=StageRule(schedule="theorem-4"), max_iter=60)
+    rule = replace(PAPER, schedule="theorem-4")
+    found = and_descent(as_blocks(data), start, rule=rule, max_iter=60)
     before = total_squared_correlation_error(start, truth)
-    assert total_squared_correlation_error(found.components, truth) < before / 2
+    # The theorem leaves a constant open. With one, the threshold is below the errors after a few
+    # stages, and nothing is gained thereafter; the paper's schedule goes on to a thousandth.
+    assert total_squared_correlation_error(found.components, truth) < before / 10
     assert (np.diff(found.trace["alpha"]) <= 0).all()

@@ -50,8 +50,8 @@ def test_never_worse_than_the_literal_algorithm_on_overlapping_cones():
 
 
 def test_clusters_are_the_cones_from_any_start(sample):
-    for first in ("longest", "random", 0, 17):
-        solution = cones(as_blocks(sample.data), 6, first=first, rng=np.random.default_rng(3))
+    for first in (None, 0, 17):
+        solution = cones(as_blocks(sample.data), 6, first=first)
         pairs = set(zip(solution.labels.tolist(), sample.labels.tolist()))
         assert len(pairs) == 6
 

@@ -135,20 +135,6 @@ def factorized_with_gaps(X, labels):
     return Factorization("cones", weights, components, labels=labels)
 
 
-def test_theorem_5_is_not_decided_by_rows_at_the_rim():
-    # All rows as far from the axis as the cone allows: not what uniform angles look like.
-    rng = np.random.default_rng(4)
-    axis = np.full(20, 1 / math.sqrt(20))
-    sideways = rng.standard_normal((400, 20))
-    sideways -= (sideways @ axis)[:, None] * axis
-    sideways /= np.linalg.norm(sideways, axis=1, keepdims=True)
-    X = np.cos(0.2) * axis + np.sin(0.2) * sideways
-    assert X.min() >= 0
-    certificate = certify(Fit(as_blocks(X), factorized(X, np.zeros(400, dtype=np.intp))))
-    found = check_of(certificate, "angles uniform")
-    assert found.status == "unknown" and float(found.note.rsplit(" ", 1)[1]) < 1e-6
-
-
 def test_rows_of_no_cluster_are_not_explained(sample):
     """Labels set to -1 must not make cones narrow: what is left out counts as a whole."""
     honest = factorized(sample.data, sample.labels)

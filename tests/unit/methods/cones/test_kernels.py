@@ -5,8 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.data import as_blocks
+from provenmf.methods.cones import kernels
 from provenmf.methods.cones.kernels import (
     combine_rows,
+    images_of_vectors,
     leading_directions,
     products_with_own_vector,
 )
@@ -30,6 +32,13 @@ def test_combine_rows(problem):
     factors = np.arange(30.0)
     expected = [factors[labels == k] @ X[labels == k] for k in range(4)]
     np.testing.assert_allclose(combine_rows(stored, labels, factors, 4), expected)
+
+
+def test_images_of_vectors(problem, monkeypatch):
+    monkeypatch.setattr(kernels, "rows_of_a_slice", lambda columns: 7)
+    X, stored, labels, vectors = problem
+    expected = [X[labels == k].T @ X[labels == k] @ vectors[k] for k in range(4)]
+    np.testing.assert_allclose(images_of_vectors(stored, labels, vectors), expected)
 
 
 def leading_by_svd(X):

@@ -121,7 +121,7 @@ def plain_sweep(C):
 
 def swept(mixture, steps):
     penalties = mixture.penalties(LAM, MU)
-    sweep(mixture, penalties, mixture.standing(penalties).bids, 1e-6, steps)
+    sweep(mixture, penalties, mixture.standing(penalties, bidding=True).bids, 1e-6, steps)
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])

@@ -14,10 +14,9 @@ from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.linalg.left_inverse import mixing_of
 from provenmf.methods.purification.kernels import balancing_scales, pair_moments, relu_decode
 from provenmf.methods.purification.solver import (
+    Rule,
     draw_batches,
-    initial_state,
     purification,
-    purify,
     scaling_that_keeps_the_diagonal,
 )
 
@@ -52,7 +51,7 @@ def pair_expectation(data, weights):
 @pytest.mark.parametrize("as_data", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("block_rows", [7, 400])
 def test_twice_the_covariance_is_the_expectation_over_pairs(sample, start, as_data, block_rows):
-    state = initial_state(as_blocks(sample.data), start, alpha=0.05)
+    state = Rule(alpha=0.05).first(as_blocks(sample.data), start)
     weights = relu_decode(sample.data, state.inverse.rows, 0.05)
     blocks = as_blocks(as_data(sample.data), block_rows=block_rows)
     found = pair_moments(blocks, state.inverse.rows, state.threshold)
@@ -61,7 +60,7 @@ def test_twice_the_covariance_is_the_expectation_over_pairs(sample, start, as_da
 
 
 def test_noise_is_measured_on_values_that_cannot_be_weights(sample, start):
-    state = initial_state(as_blocks(sample.data), start, alpha=0.0)
+    state = Rule(alpha=0.0).first(as_blocks(sample.data), start)
     raw = sample.data @ state.inverse.rows.T
     found = pair_moments(as_blocks(sample.data), state.inverse.rows, 0.0)
     assert found.noise == pytest.approx(np.sqrt(2 * np.mean(np.minimum(raw, 0) ** 2)))
@@ -72,7 +71,7 @@ def test_noise_is_measured_on_values_that_cannot_be_weights(sample, start):
 
 def test_decoding_exact_data_with_the_truth_gives_the_weights_less_alpha():
     sample = sample_purification(100, 30, 4, values="uniform", random_state=2)
-    state = initial_state(as_blocks(sample.data), sample.components)
+    state = Rule().first(as_blocks(sample.data), sample.components)
     assert state.threshold == pytest.approx(0, abs=1e-12)
     decoded = relu_decode(sample.data, state.inverse.rows, 0.25)
     np.testing.assert_allclose(decoded, np.maximum(sample.weights - 0.25, 0), atol=1e-10)
@@ -80,8 +79,8 @@ def test_decoding_exact_data_with_the_truth_gives_the_weights_less_alpha():
 
 def test_one_iteration_is_the_formula_of_the_paper(sample, start):
     blocks = as_blocks(sample.data)
-    state = initial_state(blocks, start, alpha=0.05)
-    following, _ = purify(blocks, state, alpha=0.05, r=3.0, step_size=0.25)
+    state = Rule(alpha=0.05).first(blocks, start)
+    following, _ = Rule(alpha=0.05, r=3.0, step_size=0.25).after(blocks, state)
     weights = relu_decode(sample.data, state.inverse.rows, 0.05)
     expected = 0.75 * start + 3.0 * 0.25 * pair_expectation(sample.data, weights)
     np.testing.assert_allclose(following.components, expected, atol=1e-12)
@@ -90,12 +89,12 @@ def test_one_iteration_is_the_formula_of_the_paper(sample, start):
 
 def test_automatic_scaling_keeps_the_diagonal_in_the_first_iteration(sample, start):
     blocks = as_blocks(sample.data)
-    state = initial_state(blocks, start)
-    following, moments = purify(blocks, state, step_size=0.5)
+    state = Rule().first(blocks, start)
+    following, moments = Rule().after(blocks, state)
     diagonal = np.diag(state.inverse.rows @ following.components.T)
     assert diagonal.mean() == pytest.approx(1)
     assert following.scaling == scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
-    again, _ = purify(blocks, following, step_size=0.5)
+    again, _ = Rule().after(blocks, following)
     assert again.scaling == following.scaling
 
 
@@ -105,7 +104,7 @@ def test_features_are_purified_from_a_bad_start(kind):
     sample = noisy_sample(weights, overlapping_features(7, 60, random_state=4))
     start = warm_start(sample.components, mixing=1.0, random_state=5)
     found = purification(
-        as_blocks(sample.data), start, truth=sample.components, pseudo_inverse=kind, tol=1e-9
+        as_blocks(sample.data), start, Rule(kind), truth=sample.components, tol=1e-9
     )
     assert found.stop_reason == "converged"
     assert found.trace["truth_mixing"][-1] < 1e-7
@@ -113,25 +112,21 @@ def test_features_are_purified_from_a_bad_start(kind):
 
 
 def test_every_setting_reaches_the_iteration(sample, start):
-    def components(**settings):
-        return purification(as_blocks(sample.data), start, max_iter=3, **settings).components
+    def components(rule, **settings):
+        return purification(as_blocks(sample.data), start, rule, max_iter=3, **settings).components
 
-    usual = components()
-    for settings in (
-        {"pseudo_inverse": "moore-penrose"},
-        {"alpha": 0.3},
-        {"r": 2.0},
-        {"step_size": 0.1},
-        {"batch_size": 50, "rng": np.random.default_rng(0)},
-    ):
-        assert np.abs(components(**settings) - usual).max() > 1e-6, settings
+    usual = components(Rule())
+    for rule in (Rule("moore-penrose"), Rule(alpha=0.3), Rule(r=2.0), Rule(step_size=0.1)):
+        assert np.abs(components(rule) - usual).max() > 1e-6, rule
+    in_batches = components(Rule(), batch_size=50, rng=np.random.default_rng(0))
+    assert np.abs(in_batches - usual).max() > 1e-6
 
 
 def test_balancing_brings_moments_within_a_factor_of_two():
     sparsity = np.array([0.2, 0.5, 1.0, 2.0, 3.0])
     sample = sample_purification(4000, 40, 5, sparsity=sparsity, random_state=6)
     blocks = as_blocks(sample.data)
-    state = initial_state(blocks, sample.components)
+    state = Rule().first(blocks, sample.components)
     scales = balancing_scales(blocks, state.inverse.rows, state.threshold)
     squares = pair_moments(blocks, state.inverse.rows / scales[:, None], 0.0).squares
     assert squares.max() <= 2 * squares.min()
@@ -168,11 +163,11 @@ def test_a_threshold_that_leaves_rounding_leaves_nothing():
         data = np.vstack([np.eye(2), rng.dirichlet(np.ones(2), 20)]) @ start
         for matrix in (data, sp.csr_array(data)):
             blocks = as_blocks(matrix)
-            inverse = initial_state(blocks, start).inverse.rows
+            inverse = Rule().first(blocks, start).inverse.rows
             assert not pair_moments(blocks, inverse, 1.0).squares.any(), seed
             assert not relu_decode(matrix, inverse, 1.0).any(), seed
             with pytest.raises(InvalidInput, match="do not vary"):
-                purification(blocks, start, alpha=1.0)
+                purification(blocks, start, Rule(alpha=1.0))
 
 
 def test_dependent_starts_are_refused_by_name(sample, start):
@@ -196,7 +191,7 @@ def test_equal_rows_are_refused_whatever_rounding_makes_of_their_covariance(dtyp
     for value in np.random.default_rng(0).random(30):
         data = np.full((12, 1), value, dtype=dtype)
         with pytest.raises(InvalidInput, match="do not vary"):
-            purification(as_blocks(data), np.ones((1, 1)), alpha=0.0)
+            purification(as_blocks(data), np.ones((1, 1)), Rule(alpha=0.0))
 
 
 def test_data_that_say_nothing_are_refused(sample, start):
@@ -208,4 +203,4 @@ def test_data_that_say_nothing_are_refused(sample, start):
         with pytest.raises(InvalidInput, match=words):
             purification(as_blocks(data), start)
     with pytest.raises(InvalidInput, match="alpha must leave some weights"):
-        purification(as_blocks(sample.data), start, alpha=100.0)
+        purification(as_blocks(sample.data), start, Rule(alpha=100.0))
