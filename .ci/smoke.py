@@ -14,7 +14,7 @@ from pathlib import Path
 
 OPTIONAL = {
     *("dask", "distributed", "matplotlib"),
-    *("pooch", "pandas", "networkx", "PIL"),
+    *("pandas", "networkx", "PIL"),
 }
 
 

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from benchmarks.peers.communities import mixed_score, spacl
 
 from provenmf.applications import find_communities
-from provenmf.datasets.networks import large_mixed_membership_network
+from provenmf.datasets.networks import mixed_membership_network
 from provenmf.io.arrays import read_npz
 from provenmf.metrics.matching import averaged_spearman, best_assignment
 from provenmf.reproduce.rivals import geo_nmf, spoc
@@ -80,7 +80,7 @@ def model_graphs(sizes, seeds, first, kinds):
         for n in sizes:
             table = []
             for seed in range(first, first + (seeds if n < LARGE else 1)):
-                graph = large_mixed_membership_network(
+                graph = mixed_membership_network(
                     n, 3, mean_degree=degree(n), degree_spread=spread, random_state=seed
                 )
                 table.append(measure(graph.adjacency, graph.memberships, mean_l1))
@@ -93,7 +93,7 @@ def count_communities(sizes, numbers, seeds, first):
         found = []
         for n in sizes:
             for seed in range(first, first + seeds):
-                graph = large_mixed_membership_network(n, k, mean_degree=40.0, random_state=seed)
+                graph = mixed_membership_network(n, k, mean_degree=40.0, random_state=seed)
                 answer = find_communities(graph.adjacency, certify=False)
                 found.append(answer.memberships.shape[1])
         hits, total = hits + found.count(k), total + len(found)
@@ -109,7 +109,7 @@ def million_nodes():
         print(f"{what}: {time.process_time() - started:.1f} s, peak {peak:.2f} GB", flush=True)
 
     line("libraries")
-    graph = large_mixed_membership_network(1_000_000, 3, mean_degree=20.0, random_state=0)
+    graph = mixed_membership_network(1_000_000, 3, mean_degree=20.0, random_state=0)
     line(f"graph of a million nodes, {graph.adjacency.nnz // 2} edges")
     found = find_communities(graph.adjacency, 3, certify=False)
     line(f"communities, mean L1 {mean_l1(found.memberships, graph.memberships):.3f}")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from provenmf import factorize, find_communities, find_topics, unmix, with_error_bars
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.cubes import mixed_cube
-from provenmf.datasets.networks import large_mixed_membership_network
+from provenmf.datasets.networks import mixed_membership_network
 from provenmf.metrics.matching import best_assignment, match_components
 from provenmf.metrics.topics import top_words
 
@@ -58,7 +58,7 @@ def topics(seed: int) -> Covered:
 
 def memberships(seed: int) -> Covered:
     """500 nodes, 3 communities, mean degree 50."""
-    network = large_mixed_membership_network(500, 3, mean_degree=50.0, random_state=seed)
+    network = mixed_membership_network(500, 3, mean_degree=50.0, random_state=seed)
     found = find_communities(network.adjacency, 3, certify=False)
     bars = found.error_bars
     assert bars is not None

@@ -273,7 +273,9 @@ def cube(side: int, seed: int) -> Drawn:
 
 
 def graph(n: int, seed: int) -> Drawn:
-    X = sp.csr_array(mixed_membership_network(n, 3, random_state=seed).adjacency)
+    X = sp.csr_array(
+        mixed_membership_network(n, 3, mean_degree=0.1 * n, random_state=seed).adjacency
+    )
 
     def confirmed(k: int) -> int:
         return len(evidence_of(find_communities(X, k, evidence=True)).confirmed)
@@ -396,7 +398,7 @@ def signatures(n: int, k: int) -> Callable[[int], Judged]:
 
 def communities(n: int) -> Callable[[int], Judged]:
     def draw(seed: int) -> Judged:
-        network = mixed_membership_network(n, 3, random_state=seed)
+        network = mixed_membership_network(n, 3, mean_degree=0.1 * n, random_state=seed)
         found = find_communities(sp.csr_array(network.adjacency), 3, evidence=True)
         return evidence_of(found), found.memberships.T, network.memberships.T, misplaced
 

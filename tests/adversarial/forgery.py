@@ -46,7 +46,7 @@ def fitted(method):
         data = topic_corpus(150, 60, 3, random_state=0).counts
         return find_topics(data, 3), data
     if method == "communities":
-        data = mixed_membership_network(60, 3, random_state=0).adjacency
+        data = mixed_membership_network(60, 3, mean_degree=12.0, random_state=0).adjacency
         return find_communities(data, 3), data
     data = hard_data.noisy(rng, 12, 6, 3)
     if method == "unmix":

@@ -57,7 +57,7 @@ def test_every_module_imports_without_what_only_unix_has():
 
 
 def test_importing_the_package_imports_no_optional_dependency_and_no_compiler():
-    heavy = "{'numba', 'dask', 'pandas', 'jinja2', 'pooch', 'networkx', 'matplotlib'}"
+    heavy = "{'numba', 'dask', 'pandas', 'jinja2', 'networkx', 'matplotlib'}"
     program = f"import sys, provenmf, provenmf.reproduce; print({heavy} & set(sys.modules))"
     assert run(program).strip() == "set()"
 

@@ -109,7 +109,7 @@ def topic_corpus(
     anchors = anchors.reshape(n_topics, anchors_per_topic)
     topics = _draw_topics(rng, n_words, anchors, anchor_probability, word_concentration, zipf)
     if correlation is None:
-        weights = _dirichlet_weights(rng, n_documents, n_topics, concentration)
+        weights = rng.dirichlet(np.full(n_topics, concentration), n_documents)
     else:
         weights = _correlated_weights(rng, n_documents, n_topics, correlation)
     counts = _draw_documents(rng, topics, weights, words_per_document)
@@ -142,7 +142,7 @@ def more_documents(
     ((50, 300), True)
     """
     rng = generator(random_state)
-    weights = _dirichlet_weights(rng, n_documents, len(corpus.topics), concentration)
+    weights = rng.dirichlet(np.full(len(corpus.topics), concentration), n_documents)
     counts = _draw_documents(rng, corpus.topics, weights, words_per_document)
     return TopicCorpus(counts, corpus.topics, weights, corpus.anchor_words)
 
@@ -196,12 +196,6 @@ def _draw_topics(
     topics *= 1.0 - anchors.shape[1] * anchor_probability
     topics[np.arange(n_topics)[:, None], anchors] = anchor_probability
     return topics
-
-
-def _dirichlet_weights(
-    rng: np.random.Generator, n_documents: int, n_topics: int, concentration: float
-) -> Floats:
-    return rng.dirichlet(np.full(n_topics, concentration), n_documents)
 
 
 def _correlated_weights(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,36 +25,7 @@ def mixed_membership_network(
     n_nodes: int = 400,
     n_communities: int = 3,
     *,
-    pure_share: float = 0.4,
-    concentration: float = 0.5,
-    inside: float = 0.25,
-    outside: float = 0.01,
-    random_state: int | np.random.Generator | None = None,
-) -> PlantedNetwork:
-    """Draw mixed-membership blocks: P(edge i–j) = membershipᵢ B membershipⱼᵀ.
-
-    B has `inside` on the diagonal and `outside` elsewhere. A share of the nodes belongs to one
-    community only, in turn; the memberships of the others are Dirichlet(concentration).
-    """
-    if not 0 <= outside <= inside <= 1:
-        raise InvalidInput(
-            f"inside={inside}, outside={outside}: 0 <= outside <= inside <= 1 needed"
-        )
-    rng = generator(random_state)
-    memberships, pure = _memberships(n_nodes, n_communities, pure_share, concentration, rng)
-    blocks = np.full((n_communities, n_communities), outside)
-    np.fill_diagonal(blocks, inside)
-    chance = np.clip(memberships @ blocks @ memberships.T, 0.0, 1.0)
-    edges: Any = np.triu(rng.random((n_nodes, n_nodes)) < chance, k=1)
-    adjacency = sp.csr_array((edges | edges.T).astype(np.float64))
-    return PlantedNetwork(adjacency, memberships, pure)
-
-
-def large_mixed_membership_network(
-    n_nodes: int = 100_000,
-    n_communities: int = 5,
-    *,
-    mean_degree: float = 50.0,
+    mean_degree: float = 40.0,
     contrast: float = 20.0,
     degree_spread: float = 0.0,
     pure_share: float = 0.4,
@@ -67,7 +37,9 @@ def large_mixed_membership_network(
     The number of links between i and j is Poisson with mean δᵢ δⱼ membershipᵢ B membershipⱼᵀ, and
     an edge stands where there is at least one link. B has `contrast` on the diagonal and 1
     elsewhere, scaled so that the mean degree is as asked for up to merged links. The degree
-    factors δ are lognormal with standard deviation `degree_spread` of their logarithm.
+    factors δ are lognormal with standard deviation `degree_spread` of their logarithm. A share of
+    the nodes belongs to one community only, in turn; the memberships of the others are
+    Dirichlet(concentration).
     """
     if mean_degree <= 0 or mean_degree >= n_nodes:
         raise InvalidInput(

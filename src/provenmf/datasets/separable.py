@@ -25,7 +25,6 @@ def middle_points(
     n_columns: int = 50,
     *,
     snr: float = np.inf,
-    unit_sum: bool = True,
     random_state: int | np.random.Generator | None = None,
 ) -> Sample:
     """Draw anchors and the middles of all pairs, pushed outwards (Nguyen22, Figs. 2 and 3).
@@ -33,16 +32,12 @@ def middle_points(
     k components give n = k + k(k−1)/2 rows. The noise is structured: each middle point moves
     away from the mean of the components, in proportion to its distance from it, anchors stay
     clean, and the whole is scaled so that the SNR is met exactly. So middle points look extreme.
-
-    Parameters
-    ----------
-    unit_sum : scale the components, uniform on (0, 1), to sum one, as the authors' program
-        does. The paper does not mention it.
+    Components are uniform on (0, 1) and scaled to sum one, as in the authors' program; the paper
+    does not mention the scaling.
     """
     rng = generator(random_state)
     components = rng.random((n_components, n_columns))
-    if unit_sum:
-        components /= components.sum(axis=1, keepdims=True)
+    components /= components.sum(axis=1, keepdims=True)
     halves = np.zeros((n_components * (n_components - 1) // 2, n_components))
     for row, pair in enumerate(combinations(range(n_components), 2)):
         halves[row, list(pair)] = 0.5

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.fitting import for_real_data
-from provenmf.datasets.real import olivetti_faces
 from provenmf.methods import make_estimator
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 from provenmf.reproduce.claims import (
@@ -30,7 +29,7 @@ from provenmf.reproduce.claims import (
     column,
     declare,
 )
-from provenmf.reproduce.real_data import data_folder, newsgroups
+from provenmf.reproduce.real_data import data_folder, faces, newsgroups
 from provenmf.reproduce.rivals import k_means_accuracy
 
 Floats = NDArray[np.floating]
@@ -118,7 +117,7 @@ def topic_fit(method: str, counts: sp.csr_array, k: int, seed: int) -> Factors:
 
 def face_parts(settings: Settings) -> Measured:
     """Reproduce Fig. 5: six components of the faces by eight methods."""
-    images, _ = olivetti_faces(data_folder(settings, "and-fig5", "olivetti"))
+    images = faces(data_folder(settings, "and-fig5", "olivetti"))
     pixels = images.reshape(len(images), -1)
     rows, pictures = [], {}
     methods = face_methods(settings.seed)

@@ -80,3 +80,9 @@ def newsgroups(folder: Path) -> tuple[sp.csr_array, NDArray[np.str_], NDArray[np
     words = read_lines(existing(folder / "news20" / "vocab.txt"))
     labels = read_npz(existing(folder / "news20" / "labels.npz"))["labels"]
     return counts, np.array(words, dtype=np.str_), labels
+
+
+def faces(folder: Path) -> NDArray[np.float64]:
+    """Read the Olivetti faces: images (400, 64, 64) with values in 0 … 1."""
+    pixels = read_npz(existing(folder / "olivetti" / "olivetti.npz"))["X"]
+    return np.asarray(pixels / pixels.max(), dtype=np.float64).reshape(-1, 64, 64)

@@ -12,7 +12,7 @@ from provenmf.applications.communities.corners import (
 )
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.cubes import mixed_cube
-from provenmf.datasets.networks import large_mixed_membership_network
+from provenmf.datasets.networks import mixed_membership_network
 from provenmf.metrics.matching import best_assignment, match_components
 from provenmf.report import page
 
@@ -54,7 +54,7 @@ def test_one_topic_too_many_is_unstable():
 
 
 def test_intervals_of_memberships_hold_most_of_the_truth():
-    network = large_mixed_membership_network(400, 3, mean_degree=50.0, random_state=2)
+    network = mixed_membership_network(400, 3, mean_degree=50.0, random_state=2)
     found = find_communities(network.adjacency, 3)
     rows, columns = best_assignment(found.memberships.T @ network.memberships)
     truth = network.memberships[:, columns[np.argsort(rows)]]

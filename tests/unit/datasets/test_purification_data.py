@@ -15,13 +15,10 @@ from provenmf.errors import InvalidInput
 from provenmf.linalg.left_inverse import left_inverse, mixing_of, symmetric_norm
 
 
-@pytest.mark.parametrize("signed", [False, True])
-def test_features_are_independent_and_sum_to_one(signed):
-    features = overlapping_features(6, 50, overlap=0.6, signed=signed, random_state=0)
-    np.testing.assert_allclose(np.abs(features).sum(axis=1), 1)
-    assert np.linalg.matrix_rank(features) == 6
-    assert (features < 0).any() == signed
-    assert (features != 0).all()
+def test_features_are_independent_and_sum_to_one():
+    features = overlapping_features(6, 50, overlap=0.6, random_state=0)
+    np.testing.assert_allclose(features.sum(axis=1), 1)
+    assert np.linalg.matrix_rank(features) == 6 and features.min() > 0
 
 
 @pytest.mark.parametrize("values, second", [("binary", 1.0), ("uniform", 1 / 3)])

@@ -6,7 +6,7 @@ from provenmf import load
 from provenmf.applications import find_communities
 from provenmf.applications.communities.embedding import embed
 from provenmf.applications.communities.search import Members, from_neighbors, memberships_of
-from provenmf.datasets.networks import large_mixed_membership_network
+from provenmf.datasets.networks import mixed_membership_network
 from provenmf.errors import InvalidInput
 from provenmf.io import as_graph
 from provenmf.metrics.matching import averaged_spearman
@@ -89,7 +89,7 @@ def test_ties_in_the_spectrum_of_a_large_graph_are_said(pattern):
 
 
 def test_the_embedding_of_a_large_graph_is_that_of_all_its_eigenvectors():
-    graph = large_mixed_membership_network(400, 3, mean_degree=40.0, random_state=0)
+    graph = mixed_membership_network(400, 3, mean_degree=40.0, random_state=0)
     embedding = embed(graph.adjacency, 3)
     values, vectors = np.linalg.eigh(graph.adjacency.toarray())
     leading = np.argsort(-np.abs(values))[:4]

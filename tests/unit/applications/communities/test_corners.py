@@ -10,7 +10,7 @@ from provenmf.applications.communities.corners import link_covariances
 from provenmf.applications.communities.embedding import embed
 from provenmf.applications.communities.likelihood import number_of_communities
 from provenmf.applications.communities.search import memberships_of
-from provenmf.datasets.networks import large_mixed_membership_network, mixed_membership_network
+from provenmf.datasets.networks import mixed_membership_network
 from provenmf.metrics.matching import best_assignment
 
 
@@ -23,7 +23,7 @@ def membership_error(found, true):
 
 @pytest.mark.parametrize("spread", [0.0, 0.5])
 def test_averaged_corners_are_closer_to_the_truth_than_single_nodes(spread):
-    network = large_mixed_membership_network(
+    network = mixed_membership_network(
         1500, 4, mean_degree=80.0, degree_spread=spread, random_state=0
     )
     averaged = find_communities(network.adjacency, 4, certify=False, refine=False)
@@ -40,7 +40,7 @@ def test_the_error_falls_with_the_number_of_nodes():
             find_communities(network.adjacency, 3, certify=False).memberships, network.memberships
         )
         for n in (250, 1000, 2500)
-        for network in [mixed_membership_network(n, 3, random_state=0)]
+        for network in [mixed_membership_network(n, 3, mean_degree=0.09 * n, random_state=0)]
     ]
     assert errors[2] < 0.75 * errors[1] < 0.75 * 0.75 * errors[0]
 
@@ -64,9 +64,7 @@ def test_covariances_are_those_of_redrawn_graphs():
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_the_number_of_communities_is_counted(k):
-    network = large_mixed_membership_network(
-        1200, k, mean_degree=40.0, pure_share=0.8, random_state=k
-    )
+    network = mixed_membership_network(1200, k, mean_degree=40.0, pure_share=0.8, random_state=k)
     assert number_of_communities(network.adjacency)[0] == k
     result = find_communities(network.adjacency, certify=False)
     assert result.n_components == k
@@ -108,7 +106,7 @@ def test_sides_of_a_bipartite_graph_are_two_communities():
 
 
 def test_covariances_are_those_of_all_products_at_once():
-    network = large_mixed_membership_network(60, 3, mean_degree=12.0, random_state=0)
+    network = mixed_membership_network(60, 3, mean_degree=12.0, random_state=0)
     values, vectors = np.linalg.eigh(network.adjacency.toarray())
     values, vectors = values[-3:], vectors[:, -3:]
     outer = np.einsum("ia,ib->iab", vectors, vectors)
@@ -119,7 +117,7 @@ def test_covariances_are_those_of_all_products_at_once():
 
 
 def test_of_many_nodes_some_are_averaged(monkeypatch):
-    network = large_mixed_membership_network(900, 3, mean_degree=60.0, random_state=0)
+    network = mixed_membership_network(900, 3, mean_degree=60.0, random_state=0)
     few = find_communities(network.adjacency, 3, certify=False)
     monkeypatch.setattr(corners, "SETTINGS", corners.CornerSettings(most_nodes=450))
     half = find_communities(network.adjacency, 3, certify=False)

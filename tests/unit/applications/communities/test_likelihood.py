@@ -16,7 +16,7 @@ from provenmf.applications.communities.likelihood import (
     partition,
     predictive_scores,
 )
-from provenmf.datasets.networks import large_mixed_membership_network
+from provenmf.datasets.networks import mixed_membership_network
 
 
 def labelled(sizes, degree, outside, seed=0, hubs=3):
@@ -54,7 +54,7 @@ def test_labelled_communities_with_hubs_are_found_and_every_node_is_reached():
 
 
 def test_mixed_memberships_are_not_made_into_labels():
-    network = large_mixed_membership_network(600, 3, mean_degree=40.0, random_state=0)
+    network = mixed_membership_network(600, 3, mean_degree=40.0, random_state=0)
     found = find_communities(network.adjacency, 3, certify=False)
     assert np.mean(found.memberships.max(axis=1) < 0.9) > 0.2
 
