@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from provenmf.methods.min_vol.estimator import MinVol
     from provenmf.methods.poisson.estimator import PoissonNMF
     from provenmf.methods.purification.estimator import Purification
-    from provenmf.methods.separable.fast_anchor import FastAnchor
     from provenmf.methods.separable.fast_gradient import FastGradient
-    from provenmf.methods.separable.spa import SPA
+    from provenmf.methods.separable.spa import SPA, FastAnchor
     from provenmf.methods.separable.xray import XRAY
     from provenmf.results import Certificate, Factorization
 
@@ -105,9 +104,8 @@ _PUBLIC = {
     "methods.min_vol.estimator": ("MinVol",),
     "methods.poisson.estimator": ("PoissonNMF",),
     "methods.purification.estimator": ("Purification",),
-    "methods.separable.fast_anchor": ("FastAnchor",),
     "methods.separable.fast_gradient": ("FastGradient",),
-    "methods.separable.spa": ("SPA",),
+    "methods.separable.spa": ("SPA", "FastAnchor"),
     "methods.separable.xray": ("XRAY",),
     "results": ("Certificate", "Factorization"),
 }

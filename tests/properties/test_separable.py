@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.methods.separable.fast_anchor import fast_anchor
 from provenmf.methods.separable.fast_gradient import fast_gradient
-from provenmf.methods.separable.spa import spa
+from provenmf.methods.separable.spa import fast_anchor, spa
 from provenmf.methods.separable.xray import xray
 
 # All of them choose rows without chance; the names are for the reports.

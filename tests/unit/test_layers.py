@@ -70,7 +70,7 @@ def test_every_part_has_a_layer() -> None:
 
 
 SOLVERS = {"solver", "estimator", "run", "base", "anchors", "farthest"}
-SOLVERS |= {"spa", "xray", "fast_anchor", "fast_gradient", "hull", "mixture", "start"}
+SOLVERS |= {"spa", "xray", "fast_gradient", "hull", "mixture", "start"}
 
 
 def test_a_guarantee_never_imports_a_solver() -> None:

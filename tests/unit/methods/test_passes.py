@@ -10,7 +10,7 @@ from provenmf.data.memory import MemoryBlocks
 from provenmf.methods import CATALOGUE, make_estimator
 from provenmf.methods.cones.enclosing_cones import smallest_cones
 from provenmf.methods.poisson import counts
-from provenmf.methods.separable import margins
+from provenmf.methods.separable import guarantee as guarantees
 
 SCALE = Path(__file__).parents[3] / "docs" / "scale.md"
 FEW = {"max_iter": 4}
@@ -48,7 +48,7 @@ def passes(estimator, data):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_passes_are_as_stated(method, k, monkeypatch):
     monkeypatch.setattr(counts, "AT_HAND_BYTES", 0.0)
-    monkeypatch.setattr(margins, "MARGIN_PASSES", 1)
+    monkeypatch.setattr(guarantees, "MARGIN_PASSES", 1)
     monkeypatch.setitem(smallest_cones.__kwdefaults__, "max_passes", 1)
     rng = np.random.default_rng(0)
     weights = np.vstack([np.eye(k), rng.dirichlet(np.full(k, 0.3), size=300 - k)])

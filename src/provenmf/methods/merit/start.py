@@ -36,8 +36,7 @@ from provenmf.methods.merit import settings
 from provenmf.methods.merit.mixture import Mixture
 from provenmf.methods.run import interrupted
 from provenmf.methods.separable.anchors import MOST_ANCHORS, dense_rows, number_to_try
-from provenmf.methods.separable.fast_anchor import fast_anchor
-from provenmf.methods.separable.spa import spa
+from provenmf.methods.separable.spa import fast_anchor, spa
 from provenmf.results import Solution
 
 Indices = NDArray[np.intp]

@@ -19,7 +19,6 @@ with the rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,7 +61,7 @@ class FarthestRows:
     def __init__(
         self, blocks: Blocks, most: int, *, factors: Callable[[Block], Floats] | None = None
     ) -> None:
-        self._blocks, self._most, self._factors = blocks, most, factors
+        self.blocks, self._most, self._factors = blocks, most, factors
         self._origin = np.zeros(blocks.n_columns)
         self._longest: float | None = None
         self._state: Rows | None = None
@@ -111,7 +110,7 @@ class FarthestRows:
         """Return the points of the given rows."""
         new = np.array([row for row in rows if row not in self._points], dtype=np.intp)
         if new.size:
-            block = self._blocks.take(new)
+            block = self.blocks.take(new)
             points = as_dense(block).astype(np.float64)
             if self._factors is not None:
                 points *= self._factors(block)[:, None]
@@ -145,23 +144,48 @@ class FarthestRows:
         steps: Steps,
         wanted: int,
     ) -> list[Seen]:
-        """Make one pass; squared distances from the span of the basis stay with the rows."""
-        sure = basis[self._projected :]  # what earlier passes did not project out
-        one = Pass(
-            anchors,
-            np.vstack([sure, further]),
-            np.concatenate([sure @ self._origin, offsets]),
-            len(sure),
-            self._origin,
-            self._longest,
-            steps,
-            1 if self._blocks.in_memory else wanted,
-        )
-        rows = range(self._blocks.n_rows)
-        if self._state is None:
-            self._state = self._blocks.keep(one.begin(self._factors), rows)
-        else:
-            self._state = self._blocks.keep(one.go_on, rows, self._state)
+        """Make one pass; squared distances from the span of the basis stay with the rows.
+
+        Rows are measured along what earlier passes did not project out and `further` directions,
+        each from a point with this offset. `steps` says after which steps candidates are named,
+        `wanted` is the number of the farthest rows to fetch for each of them.
+        """
+        sure = basis[self._projected :]
+        directions = np.vstack([sure, further])
+        shifts = np.concatenate([sure @ self._origin, offsets])
+        origin, longest, factors = self._origin, self._longest, self._factors
+        wanted = 1 if self.blocks.in_memory else wanted
+
+        def one_pass(block: Block, rows: range, *known: Part) -> Part:
+            each, lengths, squared = known[0][:3] if known else measured(block, origin, factors)
+            scale = lengths if longest is None else np.full(len(rows), longest)
+            along = products(block, directions, shifts, each)
+            for _, product in zip(range(len(sure)), along):
+                squared = squared - product**2
+            squared = without_rounding(squared, scale)
+            squared[places_in(rows, anchors)] = 0.0
+            near: list[tuple[Indices, Floats]] = []
+            largest: list[float] = []
+            fetched = np.empty(0, dtype=np.intp)
+            for scores in steps(squared, along, rows, scale):
+                near.append(near_largest(scores, 10 * ROUNDING * scale))
+                largest.append(scores.max())
+                fetched = np.union1d(fetched, near[-1][0])
+                if wanted > 1:
+                    far = np.argpartition(-scores, min(wanted, len(rows)) - 1)[:wanted]
+                    fetched = np.union1d(fetched, far)
+            found = Seen(
+                fetched + rows.start,
+                as_dense(block[fetched]).astype(np.float64) * each[fetched, None],
+                np.repeat(np.arange(len(near)), [len(places) for places, _ in near]),
+                np.concatenate([places for places, _ in near]) + rows.start,
+                np.concatenate([raised for _, raised in near]),
+                np.array(largest),
+            )
+            return each, lengths, squared, *found
+
+        known = () if self._state is None else (self._state,)
+        self._state = self.blocks.keep(one_pass, range(self.blocks.n_rows), *known)
         self._projected = len(basis)
         found = list(self._state.each(lambda part: Seen(*part[3:])))
         for seen in found:
@@ -213,84 +237,25 @@ class Seen(NamedTuple):
     largest: Floats  # squared distance after each step
 
 
-@dataclass(frozen=True)
-class Pass:
-    """One pass over a block: how far its rows are from the span, and after each of some steps.
+def measured(
+    block: Block, origin: Floats, factors: Callable[[Block], Floats] | None
+) -> tuple[Floats, Floats, Floats]:
+    """Return the rows' factors, their squared lengths and squared distances from the origin."""
+    each = np.ones(block.shape[0]) if factors is None else factors(block)
+    lengths = squared_row_norms(block) * each**2
+    if not origin.any():
+        return each, lengths, lengths
+    squared = lengths - 2 * ((block @ origin) * each) + origin @ origin
+    squared[each == 0] = 0.0
+    return each, lengths, squared
 
-    Parameters
-    ----------
-    anchors : rows chosen, which are left out.
-    directions, offsets : rows are measured along these, each from a point with this offset. The
-        first `n_sure` are those that the last anchors have added to the span.
-    origin : where the span starts.
-    longest : squared length whose rounding counts as zero; None for each row's own.
-    steps : the steps after which candidates are named.
-    wanted : number of the farthest rows to fetch for each step.
-    """
 
-    anchors: list[int]
-    directions: Floats
-    offsets: Floats
-    n_sure: int
-    origin: Floats
-    longest: float | None
-    steps: Steps
-    wanted: int
-
-    def begin(self, factors: Callable[[Block], Floats] | None) -> Callable[..., Part]:
-        """Return the pass that measures the rows first."""
-
-        def measured(block: Block, rows: range) -> Part:
-            each = np.ones(len(rows)) if factors is None else factors(block)
-            lengths = squared_row_norms(block) * each**2
-            squared = lengths
-            if self.origin.any():
-                squared = lengths - 2 * ((block @ self.origin) * each) + self.origin @ self.origin
-                squared[each == 0] = 0.0
-            return self.go_on(block, rows, (each, lengths, squared))
-
-        return measured
-
-    def go_on(self, block: Block, rows: range, part: Part) -> Part:
-        """Continue with rows whose factors, squared lengths and squared distances are known.
-
-        These three are kept, followed by the fields of `Seen`.
-        """
-        factors, lengths, squared = part[:3]
-        scale = lengths if self.longest is None else np.full(len(rows), self.longest)
-        along = self._along(block, factors)
-        for _, direction in zip(range(self.n_sure), along):
-            squared = squared - direction**2
-        squared = without_rounding(squared, scale)
-        squared[places_in(rows, self.anchors)] = 0.0
-        slack = 10 * ROUNDING * scale
-        named, raised, largest = [], [], []
-        fetched = np.empty(0, dtype=np.intp)
-        for scores in self.steps(squared, along, rows, scale):
-            near, near_raised = near_largest(scores, slack)
-            named.append(near)
-            raised.append(near_raised)
-            largest.append(scores.max())
-            fetched = np.union1d(fetched, near)
-            if self.wanted > 1:
-                far = np.argpartition(-scores, min(self.wanted, len(rows)) - 1)[: self.wanted]
-                fetched = np.union1d(fetched, far)
-        found = Seen(
-            fetched + rows.start,
-            as_dense(block[fetched]).astype(np.float64) * factors[fetched, None],
-            np.repeat(np.arange(len(named)), [len(near) for near in named]),
-            np.concatenate(named) + rows.start,
-            np.concatenate(raised),
-            np.array(largest),
-        )
-        return factors, lengths, squared, *found
-
-    def _along(self, block: Block, factors: Floats) -> Iterator[Floats]:
-        """Yield the products of all points with one direction after the other."""
-        for first in range(0, len(self.directions), DIRECTIONS):
-            some = self.directions[first : first + DIRECTIONS]
-            products = np.asarray(block @ some.T, dtype=np.float64).T * factors
-            yield from products - np.outer(self.offsets[first : first + DIRECTIONS], factors != 0)
+def products(block: Block, directions: Floats, shifts: Floats, each: Floats) -> Iterator[Floats]:
+    """Yield the products of all points, less the shift, with one direction after the other."""
+    for first in range(0, len(directions), DIRECTIONS):
+        some = directions[first : first + DIRECTIONS]
+        along = np.asarray(block @ some.T, dtype=np.float64).T * each
+        yield from along - np.outer(shifts[first : first + DIRECTIONS], each != 0)
 
 
 def places_in(rows: range, numbers: Iterable[int]) -> list[int]:

@@ -41,7 +41,7 @@ from provenmf.linalg.storage import as_dense
 
 Floats = NDArray[np.float64]
 
-WIDE = 3.0
+WIDE = 3.0  # standard errors away from the other vertices, and towards them in the first round
 KNOWN = 0.25
 FARTHEST = 0.4  # a row whose coordinate differs from one by more is never a member
 ROUNDING = 64 * np.finfo(np.float64).eps
@@ -117,7 +117,6 @@ def average_vertices(
     with_origin: bool = False,
     anchors_off: float = 1.0,
     inner: float = 1.0,
-    outer: float = WIDE,
     max_rounds: int = 10,
 ) -> Vertices:
     """Average the rows that lie at the vertices behind anchors.
@@ -139,9 +138,8 @@ def average_vertices(
     anchors_off : float, default 1
         How far from their vertices anchors may be, in standard errors of a coordinate times 3.
         The most extreme of many rows is farther off than a row taken at random.
-    inner, outer : float
-        Width of the membership in standard errors, towards the other vertices and away from them.
-        The first round takes 3 for both.
+    inner : float
+        Width of the membership towards the other vertices, in standard errors.
     max_rounds : int, default 10
         Rounds of finding members and averaging, two passes over the data each.
     """
@@ -169,7 +167,7 @@ def average_vertices(
         moved = np.where(some[:, None], means, points)
         if _least_width(moved, with_origin) < flattest:
             break
-        widths = (inner, outer)
+        widths = (inner, WIDE)
         points, members = moved, found
         # The members were chosen around the old vertex, so its error is not forgotten at once.
         averaged = 1.0 / np.sqrt(np.where(some, totals, 1.0))
@@ -177,12 +175,10 @@ def average_vertices(
     return Vertices(points, vertex_errors, members.sum(axis=0), members)
 
 
-def lean_of_members(
-    vertices: Vertices, errors: Floats, *, inner: float = 1.0, outer: float = WIDE
-) -> Floats:
+def lean_of_members(vertices: Vertices, errors: Floats) -> Floats:
     """Return how far (k, d) unequal widths move the mean of members that are all pure.
 
-    Normal noise cut at −inner and outer standard errors has a nonzero mean along the direction
+    Normal noise cut at −1 and WIDE standard errors has a nonzero mean along the direction
     in which the barycentric coordinate grows, and the next round cuts around that mean. Mixed
     members move it the other way, so that this is the most that choosing adds to an error.
     """
@@ -190,7 +186,7 @@ def lean_of_members(
     lengths = np.maximum(np.linalg.norm(matrix, axis=0), np.finfo(float).tiny)
     mean = 0.0
     for _ in range(30):
-        low, high = mean - inner, mean + outer
+        low, high = mean - 1.0, mean + WIDE
         mean = float((norm.pdf(low) - norm.pdf(high)) / (norm.cdf(high) - norm.cdf(low)))
     number = np.maximum(vertices.n_members, 1)
     return np.asarray(((mean * (errors @ vertices.members) / number / lengths) * matrix).T)

@@ -6,8 +6,7 @@ import scipy.sparse as sp
 
 from provenmf.data.memory import MemoryBlocks
 from provenmf.methods.separable import farthest
-from provenmf.methods.separable.fast_anchor import fast_anchor
-from provenmf.methods.separable.spa import spa
+from provenmf.methods.separable.spa import fast_anchor, spa
 
 
 class SlowBlocks(MemoryBlocks):

@@ -7,8 +7,7 @@ from scipy.optimize import nnls
 
 from provenmf.data import as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
-from provenmf.methods.separable.fast_anchor import fast_anchor
-from provenmf.methods.separable.spa import spa
+from provenmf.methods.separable.spa import fast_anchor, spa
 from provenmf.methods.separable.xray import xray
 
 METHODS = {"spa": spa, "fast_anchor": fast_anchor, "xray": xray}
