@@ -41,9 +41,6 @@ def reproduce(
             "--output", "-o", metavar="DIR", help="Folder for figures, tables and verdicts."
         ),
     ] = Path("results"),
-    finished: Annotated[
-        bool, typer.Option("--finished", help="merit-table2: use only the trials finished so far.")
-    ] = False,
     write_docs: Annotated[
         bool, typer.Option("--write-docs", help="Write docs/reproduction.md from the results.")
     ] = False,
@@ -67,10 +64,10 @@ def reproduce(
     if show_list:
         _show_list(output, shared.json)
         return
-    from provenmf.reproduce.claims import texts
+    from provenmf.reproduce import catalogue
 
-    known = texts()
-    wanted = list(known) if everything else (names or [])
+    known = catalogue.names()
+    wanted = known if everything else (names or [])
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise InvalidInput(
@@ -80,25 +77,16 @@ def reproduce(
         raise InvalidInput("name an experiment, or use --list to see them all")
     if data is not None and not data.is_dir():
         raise InvalidInput(f"--data {data} is not a folder: give the one that holds the data sets")
-    from provenmf.reproduce.catalogue import experiments
-
-    available = experiments()
-    if not finished:
-        for name in wanted:
-            refuse_overwriting(output / f"{name}.json")
     for name in wanted:
-        _run(available[name], quick, data, output, finished)
+        refuse_overwriting(output / f"{name}.json")
+    available = catalogue.experiments()
+    for name in wanted:
+        _run(available[name], quick, data, output)
     if write_docs:
         _write_docs(output)
 
 
-def _run(
-    experiment: Experiment,
-    quick: bool,
-    data: Path | None,
-    output: Path,
-    finished: bool,
-) -> None:
+def _run(experiment: Experiment, quick: bool, data: Path | None, output: Path) -> None:
     from provenmf.reproduce.claims import Settings
     from provenmf.reproduce.results import Result, write_result
 
@@ -106,7 +94,7 @@ def _run(
     started = time.perf_counter()
     with Progress(experiment.name, steps=1) as progress:
         keep = None if quick else output
-        settings = Settings(quick, data, seed, progress.fraction, keep, finished)
+        settings = Settings(quick, data, seed, progress.fraction, keep)
         measured = experiment.measure(settings)
     result = Result(experiment, measured, quick, seed, time.perf_counter() - started)
     files = write_result(result, output)

@@ -7,7 +7,6 @@ picture of a face part cannot have.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,37 +17,22 @@ from numpy.typing import NDArray
 from provenmf.applications.fitting import for_real_data
 from provenmf.methods import make_estimator
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
+from provenmf.reproduce.and_descent import OUR_VARIANT, PAPER, VARIANT
 from provenmf.reproduce.claims import (
     Measured,
-    Options,
-    Recipe,
     Row,
     Settings,
     Tables,
     cell,
     column,
-    declare,
+    contents,
+    entry,
+    experiment,
 )
 from provenmf.reproduce.real_data import data_folder, faces, newsgroups
 from provenmf.reproduce.rivals import k_means_accuracy
 
 Floats = NDArray[np.floating]
-Factors = tuple[Floats, Floats]
-
-# Li17, Table 1: the rows of AND.
-PRINTED_TOPICS = (
-    "game team year games win play season players 10 nhl",
-    "god jesus does bible faith christian christ new christians 00",
-    "car new bike just 00 like cars power price engine",
-    "key government chip clipper encryption keys use law public people",
-    "young encrypted exactly evidence events especially error eric equipment entire",
-    "thanks know does advance mail hi like info interested anybody",
-    "windows file just don think use problem like files know",
-    "drive drives hard card disk software floppy think mac power",
-    "edu com soon send think mail ftp university internet information",
-    "think don just people like know win game sure edu",
-)
-PAPER, VARIANT = "AND", "AND, adaptive"
 NMF_NAME, LDA_NAME = "NMF (scikit-learn)", "LDA (scikit-learn)"
 TABLE_1, FACES = "Measures of 10 topics", "Six components of the faces"
 
@@ -62,11 +46,9 @@ def newsgroup_topics(settings: Settings) -> Measured:
     counts, words, groups = frequent_words(counts, words, groups)
     summary: list[Row] = []
     tables: Tables = {}
-    starts = 1 if settings.quick else 5
-    runs = [(PAPER, settings.seed + start) for start in range(starts)]
+    runs = [(PAPER, settings.seed + start) for start in range(1 if settings.quick else 5)]
     runs += [(name, settings.seed) for name in (VARIANT, NMF_NAME, LDA_NAME)]
-    for step, (name, seed) in enumerate(runs):
-        settings.progress(step / len(runs), f"{name}, seed {seed}")
+    for name, seed in settings.each(runs):
         topics, weights = topic_fit(name, counts, 10, seed)
         best = top_words(topics, 20)
         summary.append(
@@ -80,7 +62,7 @@ def newsgroup_topics(settings: Settings) -> Measured:
         )
         if seed == settings.seed:
             tables[name] = [{"topic": " ".join(words[row[:10]])} for row in best]
-    printed: list[Row] = [{"topic": line} for line in PRINTED_TOPICS]
+    printed: list[Row] = [{"topic": line} for line in contents("published.toml")["and_topics"]]
     return Measured({TABLE_1: summary, **tables, "Paper's print: AND": printed})
 
 
@@ -96,23 +78,27 @@ def frequent_words(
     return sp.csr_array(chosen[filled]), words[kept], groups[filled]
 
 
-def topic_fit(method: str, counts: sp.csr_array, k: int, seed: int) -> Factors:
+def topic_fit(method: str, counts: sp.csr_array, k: int, seed: int) -> tuple[Floats, Floats]:
     """Fit topics (k, words) and document weights; AND and NMF use unit-length tf-idf rows."""
     from sklearn.decomposition import NMF, LatentDirichletAllocation
     from sklearn.feature_extraction.text import TfidfTransformer
 
     if method == LDA_NAME:
-        lda = LatentDirichletAllocation(k, learning_method="online", random_state=seed)
-        weights = lda.fit_transform(counts)
-        return lda.components_, weights
+        model: Any = LatentDirichletAllocation(k, learning_method="online", random_state=seed)
+        return model.fit(counts).components_, model.transform(counts)
     rows = TfidfTransformer().fit_transform(counts)
     if method == NMF_NAME:
-        nmf = NMF(k, init="nndsvd", random_state=seed, max_iter=400)
-        weights = nmf.fit_transform(rows)
-        return nmf.components_, weights
-    options: Options = for_real_data("and_descent", k) if method == PAPER else {}
-    model = make_estimator("and_descent", k, random_state=seed, certify=False, **options)
+        model = NMF(k, init="nndsvd", random_state=seed, max_iter=400)
+        weights = model.fit_transform(rows)
+        return model.components_, weights
+    model = our_model(method, k, seed)
     return model.fit(rows).components_, model.transform(rows)
+
+
+def our_model(method: str, k: int, seed: int) -> Any:
+    """Return AND with the paper's settings for real data, or with ours."""
+    options = for_real_data("and_descent", k) if method == PAPER else {}
+    return make_estimator("and_descent", k, random_state=seed, certify=False, **options)
 
 
 def face_parts(settings: Settings) -> Measured:
@@ -120,75 +106,47 @@ def face_parts(settings: Settings) -> Measured:
     images = faces(data_folder(settings, "and-fig5", "olivetti"))
     pixels = images.reshape(len(images), -1)
     rows, pictures = [], {}
-    methods = face_methods(settings.seed)
-    for step, (name, fit) in enumerate(methods.items()):
-        settings.progress(step / len(methods), name)
-        components, rebuilt = fit(pixels)
-        rows.append(describe(name, pixels, components, rebuilt))
+    for name in settings.each((PAPER, VARIANT, NMF_NAME, *OTHERS)):
+        components, rebuilt = face_fit(name, pixels, settings.seed)
+        negative = np.maximum(-components, 0).sum(axis=1) / np.abs(components).sum(axis=1)
+        rows.append(
+            {
+                "method": name,
+                "relative error": float(np.linalg.norm(pixels - rebuilt) / np.linalg.norm(pixels)),
+                "negative share": float(np.minimum(negative, 1 - negative).mean()),
+            }
+        )
         darkest = components.min(axis=1, keepdims=True)
         pictures[name] = (components - darkest).reshape(-1, *images.shape[1:])
     return Measured({FACES: rows}, pictures=pictures)
 
 
-def face_methods(seed: int) -> dict[str, Callable[[Floats], tuple[Floats, Floats]]]:
-    """Return for each method a function that fits components and a reconstruction."""
+def face_fit(method: str, pixels: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Fit six components and a reconstruction; signed methods work on centered pixels."""
     from sklearn import cluster, decomposition
 
-    def ours(method: str, options: Options) -> Callable[[Floats], tuple[Floats, Floats]]:
-        def fit(pixels: Floats) -> tuple[Floats, Floats]:
-            model = make_estimator(method, 6, random_state=seed, certify=False, **options)
-            weights = model.fit_transform(pixels)
-            return model.components_, weights @ model.components_
-
-        return fit
-
-    def nmf(pixels: Floats) -> tuple[Floats, Floats]:
+    if method == "k-means":
+        clusters = cluster.KMeans(6, n_init=10, random_state=seed).fit(pixels)
+        return clusters.cluster_centers_, clusters.cluster_centers_[clusters.labels_]
+    if method in OTHERS:
+        kinds = {
+            "PCA": decomposition.PCA(6),
+            "ICA": decomposition.FastICA(6, random_state=seed, max_iter=400, tol=1e-3),
+            "dictionary learning": decomposition.MiniBatchDictionaryLearning(
+                6, alpha=0.1, random_state=seed
+            ),
+            "sparse PCA": decomposition.MiniBatchSparsePCA(
+                6, alpha=0.1, random_state=seed, max_iter=100
+            ),
+        }
+        mean = pixels.mean(axis=0)
+        parts = np.asarray(kinds[method].fit(pixels - mean).components_)
+        return parts, mean + (pixels - mean) @ np.linalg.pinv(parts) @ parts
+    model: Any = our_model(method, 6, seed)
+    if method == NMF_NAME:
         model = decomposition.NMF(6, init="nndsvda", random_state=seed, max_iter=1000, tol=1e-6)
-        weights = model.fit_transform(pixels)
-        return model.components_, weights @ model.components_
-
-    def k_means(pixels: Floats) -> tuple[Floats, Floats]:
-        model = cluster.KMeans(6, n_init=10, random_state=seed).fit(pixels)
-        return model.cluster_centers_, model.cluster_centers_[model.labels_]
-
-    def centred(model: Any) -> Callable[[Floats], tuple[Floats, Floats]]:
-        def fit(pixels: Floats) -> tuple[Floats, Floats]:
-            mean = pixels.mean(axis=0)
-            model.fit(pixels - mean)
-            parts = np.asarray(model.components_)
-            return parts, mean + (pixels - mean) @ np.linalg.pinv(parts) @ parts
-
-        return fit
-
-    return {
-        PAPER: ours("and_descent", for_real_data("and_descent", 6)),
-        VARIANT: ours("and_descent", {}),
-        NMF_NAME: nmf,
-        "k-means": k_means,
-        "PCA": centred(decomposition.PCA(6)),
-        "ICA": centred(decomposition.FastICA(6, random_state=seed, max_iter=400, tol=1e-3)),
-        "dictionary learning": centred(
-            decomposition.MiniBatchDictionaryLearning(6, alpha=0.1, random_state=seed)
-        ),
-        "sparse PCA": centred(
-            decomposition.MiniBatchSparsePCA(6, alpha=0.1, random_state=seed, max_iter=100)
-        ),
-    }
-
-
-def describe(name: str, pixels: Floats, components: Floats, rebuilt: Floats) -> Row:
-    """Fit, negative part of the images, how local and how alike they are."""
-    size = np.abs(components)
-    directions = components / np.linalg.norm(components, axis=1, keepdims=True)
-    cosines = np.abs(directions @ directions.T)[np.triu_indices(len(components), 1)]
-    negative = np.maximum(-components, 0).sum(axis=1) / size.sum(axis=1)
-    return {
-        "method": name,
-        "relative error": float(np.linalg.norm(pixels - rebuilt) / np.linalg.norm(pixels)),
-        "negative share": float(np.minimum(negative, 1 - negative).mean()),
-        "dark pixels": float(np.mean(components < 0.1 * size.max(axis=1, keepdims=True))),
-        "mean cosine of two components": float(cosines.mean()),
-    }
+    weights = model.fit_transform(pixels)
+    return model.components_, weights @ model.components_
 
 
 def at_least_the_worse(name: str, sign: int, tables: Tables) -> float:
@@ -204,32 +162,26 @@ def beaten(tables: Tables) -> float:
     A method that fits better with signed images is not a part of a face; k-means fits worse.
     """
     mine = {n: cell(tables, FACES, n, method=PAPER) for n in ("relative error", "negative share")}
-    others = ("k-means", "PCA", "ICA", "dictionary learning", "sparse PCA")
-    return float(
-        sum(
-            any(cell(tables, FACES, n, method=m) > value for n, value in mine.items())
-            for m in others
-        )
+    worse = (
+        any(cell(tables, FACES, n, method=m) > value for n, value in mine.items()) for m in OTHERS
     )
+    return float(sum(worse))
 
 
-TOPIC_CLAUSES = {
-    "coherent": ("coherence", 1),
-    "distinct": ("shared words", -1),
-    "agree-with-groups": ("ClustAcc", 1),
-}
-EXPERIMENTS = declare(
-    Recipe(
+OTHERS = ("k-means", "PCA", "ICA", "dictionary learning", "sparse PCA")
+EXPERIMENTS = (
+    experiment(
         "and-table1",
         newsgroup_topics,
         {
-            name: partial(at_least_the_worse, measure, sign)
-            for name, (measure, sign) in TOPIC_CLAUSES.items()
+            "coherent": partial(at_least_the_worse, "coherence", 1),
+            "distinct": partial(at_least_the_worse, "shared words", -1),
+            "agree-with-groups": partial(at_least_the_worse, "ClustAcc", 1),
         },
-        variant={PAPER: VARIANT},
+        OUR_VARIANT,
         trials=lambda t: len(column(t, TABLE_1, "coherence", method=PAPER)),
     ),
-    Recipe(
+    experiment(
         "and-fig5",
         face_parts,
         {
@@ -237,9 +189,9 @@ EXPERIMENTS = declare(
                 cell(t, FACES, "relative error", method=PAPER)
                 / cell(t, FACES, "relative error", method=NMF_NAME)
             ),
-            "meaningful-images": lambda t: cell(t, FACES, "negative share", method=PAPER),
+            "meaningful-images": entry(FACES, "negative share", method=PAPER),
             "better-than-others": beaten,
         },
-        variant={PAPER: VARIANT},
+        OUR_VARIANT,
     ),
 )

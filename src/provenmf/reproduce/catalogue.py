@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 import provenmf.reproduce
-from provenmf.reproduce.claims import Experiment, texts
+from provenmf.reproduce.claims import Experiment, contents
 from provenmf.reproduce.results import Stored, cell_text
 
 PAPERS = {
@@ -26,38 +26,7 @@ PAPERS = {
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper, or a theorem; `reason` says why there is no experiment."""
-
-    name: str
-    paper: str
-    title: str
-    reason: str = ""
-
-
-# Parts of the papers that are not experiments, before the one they precede.
-NOT_RUN = {
-    "merit-fig2": Item(
-        "merit-fig1", "Nguyen22", "illustration of the idea", "a drawing, nothing to run"
-    ),
-    "merit-table4": Item(
-        "merit-table3", "Nguyen22", "sizes of the networks", "statistics of the data, no result"
-    ),
-}
-
-
-def items() -> list[Item]:
-    """Return tables, figures and theorems of the papers in their order; import no experiment."""
-    found = []
-    for name, text in texts().items():
-        if name in NOT_RUN:
-            found.append(NOT_RUN[name])
-        found.append(Item(name, text["paper"], text["title"]))
-    return found
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the listing."""
+    """A table or figure of a paper, or a theorem, with its status."""
 
     name: str
     paper: str
@@ -65,33 +34,39 @@ class Row:
     status: str
 
 
+def names() -> list[str]:
+    """Return the names of all experiments in the order of the papers; import none."""
+    return [name for name, text in contents("claims.toml").items() if "clauses" in text]
+
+
 def experiments() -> dict[str, Experiment]:
     """Return all experiments of this package by name, in the order of the papers' items."""
     found: dict[str, Experiment] = {}
     for module in pkgutil.iter_modules(provenmf.reproduce.__path__):
-        contents = import_module(f"provenmf.reproduce.{module.name}")
-        found |= {e.name: e for e in getattr(contents, "EXPERIMENTS", ())}
-    return {item.name: found[item.name] for item in items() if not item.reason}
+        declared = import_module(f"provenmf.reproduce.{module.name}")
+        found |= {e.name: e for e in getattr(declared, "EXPERIMENTS", ())}
+    return {name: found[name] for name in names()}
 
 
 def listing(
     results: Mapping[str, Stored], recorded: Mapping[str, Stored] | None = None
-) -> list[Row]:
-    """Return the papers' items with their status.
+) -> list[Item]:
+    """Return the papers' items with their status; what cannot be run has a reason.
 
     Where an experiment has no result, `recorded` may have the outcome of an earlier one.
     """
     earlier = recorded or {}
 
-    def status(item: Item) -> str:
-        if item.reason:
-            return item.reason
-        if item.name in results:
-            return _outcome(results[item.name])
-        known = item.name in earlier
-        return f"{_outcome(earlier[item.name])}, on record" if known else "can be run"
+    def status(name: str, text: Mapping[str, str]) -> str:
+        if name in results:
+            return _outcome(results[name])
+        known = f"{_outcome(earlier[name])}, on record" if name in earlier else "can be run"
+        return text.get("reason", known)
 
-    return [Row(item.name, item.paper, item.title, status(item)) for item in items()]
+    return [
+        Item(name, text["paper"], text["title"], status(name, text))
+        for name, text in contents("claims.toml").items()
+    ]
 
 
 def _outcome(result: Stored) -> str:
@@ -157,7 +132,7 @@ COLUMNS = {
 }
 
 
-def _chapter(row: Row, result: Stored) -> list[str]:
+def _chapter(row: Item, result: Stored) -> list[str]:
     size = "quick size" if result["quick"] else "full size"
     version = result.get("version", "before 0.2")
     seconds = f"{result['seconds']:.0f} s" if result["seconds"] else "time not kept"

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from provenmf.report.elements import Chart
+from provenmf.report.figures import Curve, Lines
 
 # A line of a table by column, tables by title, and parameters of a method by name.
 Row = dict[str, Any]
@@ -26,6 +29,7 @@ Tables = dict[str, list[Row]]
 Options = dict[str, Any]
 Number = Callable[[Tables], float]
 Decision = Literal["holds", "fails", "too few trials", "not measured"]
+T = TypeVar("T")
 
 
 class NotMeasured(LookupError):
@@ -50,6 +54,51 @@ def cell(tables: Tables, title: str, name: str, **where: Any) -> float:
     return values[0]
 
 
+def ratios(tables: Tables, title: str, top: str, bottom: str, **where: Any) -> list[float]:
+    """Return the ratio of two columns for each row."""
+    pairs = zip(column(tables, title, top, **where), column(tables, title, bottom, **where))
+    return [above / below for above, below in pairs]
+
+
+def entry(title: str, name: str, **where: Any) -> Number:
+    """Return the number that is one entry of a table."""
+    return lambda tables: cell(tables, title, name, **where)
+
+
+def largest(titles: str | Sequence[str], name: str, **where: Any) -> Number:
+    """Return the number that is the maximum of a column, over one or several tables."""
+    chosen = [titles] if isinstance(titles, str) else titles
+    return lambda tables: max(max(column(tables, title, name, **where)) for title in chosen)
+
+
+def smallest(titles: str | Sequence[str], name: str, **where: Any) -> Number:
+    """Return the number that is the minimum of a column, over one or several tables."""
+    chosen = [titles] if isinstance(titles, str) else titles
+    return lambda tables: min(min(column(tables, title, name, **where)) for title in chosen)
+
+
+def exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    """Return p of y ∝ x^p by least squares on logarithms; NaN unless all numbers are positive."""
+    points = np.array([x, y], dtype=float)
+    if not (np.isfinite(points).all() and (points > 0).all()):
+        return math.nan
+    logs = np.log(points)
+    return float(np.polyfit(logs[0], logs[1], 1)[0])
+
+
+def power_law(
+    tables: Tables, title: str, x: str, y: str, by: str, kinds: Sequence[str], power: float
+) -> float:
+    """Return the largest |p − power| of y ∝ x^p over kinds, the entries of the column `by`."""
+    return max(
+        abs(
+            exponent(column(tables, title, x, **{by: kind}), column(tables, title, y, **{by: kind}))
+            - power
+        )
+        for kind in kinds
+    )
+
+
 def swapped(tables: Tables, names: Mapping[str, str]) -> Tables:
     """Return tables in which other methods stand in the place of those named.
 
@@ -60,24 +109,15 @@ def swapped(tables: Tables, names: Mapping[str, str]) -> Tables:
     return {
         title: [
             {
-                back.get(key, key): back.get(entry, entry) if isinstance(entry, str) else entry
-                for key, entry in row.items()
+                back.get(key, key): back.get(value, value) if isinstance(value, str) else value
+                for key, value in row.items()
                 if key not in names
             }
             for row in rows
-            if not any(isinstance(entry, str) and entry in names for entry in row.values())
+            if not any(isinstance(value, str) and value in names for value in row.values())
         ]
         for title, rows in tables.items()
     }
-
-
-def exponent(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return p of y ∝ x^p by least squares on logarithms; NaN unless all numbers are positive."""
-    points = np.array([x, y], dtype=float)
-    if not (np.isfinite(points).all() and (points > 0).all()):
-        return math.nan
-    logs = np.log(points)
-    return float(np.polyfit(logs[0], logs[1], 1)[0])
 
 
 @dataclass(frozen=True)
@@ -122,27 +162,24 @@ class Clause:
 
     def judge(self, tables: Tables) -> Judgement:
         """Compare the tables with the threshold; NaN fails."""
-        try:
-            value = self.value(tables)
-            trials = math.inf if self.trials is None else self.trials(tables)
-        except NotMeasured:
-            return Judgement(self, None, self._variant(tables), "not measured")
-        decision: Decision = "fails"
+        value = _measured(self.value, tables)
+        variant = None if self.variant is None else swapped(tables, self.variant)
+        shown = None if variant is None else _measured(self.value, variant)
+        trials = math.inf if self.trials is None else _measured(self.trials, tables)
+        if value is None or trials is None:
+            return Judgement(self, None, shown, "not measured")
         if trials < self.fewest:
-            decision = "too few trials"
-        elif self._satisfied(value):
-            decision = "holds"
-        return Judgement(self, value, self._variant(tables), decision)
-
-    def _satisfied(self, value: float) -> bool:
+            return Judgement(self, value, shown, "too few trials")
         relation, threshold = self.wanted.split()
-        return value <= float(threshold) if relation == "<=" else value >= float(threshold)
+        holds = value <= float(threshold) if relation == "<=" else value >= float(threshold)
+        return Judgement(self, value, shown, "holds" if holds else "fails")
 
-    def _variant(self, tables: Tables) -> float | None:
-        try:
-            return None if self.variant is None else self.value(swapped(tables, self.variant))
-        except NotMeasured:
-            return None
+
+def _measured(number: Number, tables: Tables) -> float | None:
+    try:
+        return number(tables)
+    except NotMeasured:
+        return None
 
 
 @dataclass(frozen=True)
@@ -175,82 +212,61 @@ def verdict_of(judgements: Iterable[Judgement]) -> str:
 
     A claim holds only if every clause was decided and none fails.
     """
-    by_decision: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {"fails": [], "too few trials": [], "not measured": []}
+    some_hold = False
     for judgement in judgements:
-        by_decision.setdefault(judgement.decision, []).append(judgement.clause.name)
-    if by_decision.keys() == {"holds"}:
-        return "holds"
-    if "holds" in by_decision:
-        others = [
-            f"{decision}: {', '.join(by_decision[decision])}"
-            for decision in ("fails", "too few trials", "not measured")
-            if decision in by_decision
-        ]
-        return f"holds in part ({'; '.join(others)})"
-    for decision, word in (
-        ("fails", "does not hold"),
-        ("too few trials", "too few trials"),
-    ):
-        if decision in by_decision:
-            return word
-    return "not measured"
-
-
-def silent(fraction: float, text: str) -> None:
-    """Report no progress."""
+        some_hold |= judgement.decision == "holds"
+        names.get(judgement.decision, []).append(judgement.clause.name)
+    others = {decision: clauses for decision, clauses in names.items() if clauses}
+    if some_hold and others:
+        texts = [f"{decision}: {', '.join(clauses)}" for decision, clauses in others.items()]
+        return f"holds in part ({'; '.join(texts)})"
+    first = "holds" if some_hold else next(iter(others), "not measured")
+    return "does not hold" if first == "fails" else first
 
 
 @dataclass(frozen=True)
 class Settings:
     """Settings of an experiment: its size, data and seed.
 
-    Long experiments keep finished measurements in the folder `keep` and resume from them; with
-    `nothing_new` they only report them.
+    Long experiments keep finished measurements in the folder `keep` and resume from them.
     """
 
     quick: bool = False
     data: Path | None = None
     seed: int = 0
-    progress: Callable[[float, str], None] = silent
+    progress: Callable[[float, str], None] = lambda fraction, text: None
     keep: Path | None = None
-    nothing_new: bool = False
+
+    def each(self, items: Iterable[T]) -> Iterator[T]:
+        """Iterate over the cases of an experiment and report the progress."""
+        cases = list(items)
+        for number, case in enumerate(cases):
+            self.progress(number / len(cases), str(case))
+            yield case
 
 
-@dataclass(frozen=True)
-class Series:
-    """One curve; `dotted` marks figures that are not ours (paper's print, authors' code)."""
-
-    name: str
-    x: Sequence[float]
-    y: Sequence[float]
-    dotted: bool = False
-
-
-def curves(rows: Sequence[Row], x: str, *names: str, by: str | None = None) -> list[Series]:
+def curves(rows: Sequence[Row], x: str, *names: str, by: str | None = None) -> list[Curve]:
     """Return one curve for each of some columns of a table, or for each entry of the column `by`.
 
     With `by` there is one name, that of the column to plot.
     """
     if by is None:
-        return [Series(n, [row[x] for row in rows], [row[n] for row in rows]) for n in names]
-    kinds = dict.fromkeys(row[by] for row in rows)
-    parts = {kind: [row for row in rows if row[by] == kind] for kind in kinds}
+        return [(n, [row[x] for row in rows], [row[n] for row in rows]) for n in names]
+    parts: dict[Any, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(row[by], []).append(row)
     return [
-        Series(str(kind), [row[x] for row in part], [row[names[0]] for row in part])
+        (str(kind), [row[x] for row in part], [row[names[0]] for row in part])
         for kind, part in parts.items()
     ]
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A plot as plain data; the report draws it."""
-
-    title: str
-    x_label: str
-    y_label: str
-    series: Sequence[Series]
-    log_x: bool = False
-    log_y: bool = False
+def chart(title: str, x_label: str, y_label: str, lines: Sequence[Curve], log: str = "") -> Chart:
+    """Return a figure; `log` names its logarithmic axes, curves of the authors are dotted."""
+    dotted = [name for name, _, _ in lines if name.startswith("authors'")]
+    drawn = Lines(lines, x_label, y_label, log_x="x" in log, log_y="y" in log, dotted=dotted)
+    return Chart(title, drawn, height=420)
 
 
 @dataclass(frozen=True)
@@ -258,7 +274,7 @@ class Measured:
     """Tables, figures and pictures of a run; pictures are rows of images (k, h, w) by name."""
 
     tables: Tables
-    figures: Sequence[Figure] = field(default_factory=tuple)
+    figures: Sequence[Chart] = ()
     pictures: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)
 
 
@@ -278,57 +294,39 @@ class Experiment:
         return [clause.judge(tables) for clause in self.clauses]
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """The code of an experiment: how to measure it, and the numbers of its clauses by name.
-
-    `variant` names our variant of each method or column of the paper.
-    """
-
-    name: str
-    measure: Callable[[Settings], Measured]
-    values: Mapping[str, Number]
-    variant: Mapping[str, str] = field(default_factory=dict)
-    trials: Number | None = None
-
-
 @cache
-def texts() -> dict[str, Any]:
-    """Return claims.toml: titles, statements and thresholds of all experiments by name."""
-    content = resources.files("provenmf.reproduce").joinpath("claims.toml").read_text("utf-8")
-    return tomllib.loads(content)
+def contents(name: str) -> dict[str, Any]:
+    """Read a TOML file of this package: claims.toml or published.toml."""
+    return tomllib.loads(resources.files("provenmf.reproduce").joinpath(name).read_text("utf-8"))
 
 
-def declare(*recipes: Recipe) -> tuple[Experiment, ...]:
-    """Join recipes with their texts; a clause without a number or without a text is an error."""
-    experiments = []
-    for recipe in recipes:
-        text = texts()[recipe.name]
-        clauses = []
-        for entry in text["clauses"]:
-            given = dict(entry)
-            shown = given.pop("variant", False)
-            chance = not given.pop("deterministic", False) and recipe.trials is not None
-            clauses.append(
-                Clause(
-                    **given,
-                    value=recipe.values[entry["name"]],
-                    variant=recipe.variant if shown else None,
-                    trials=recipe.trials if chance else None,
-                    fewest=text.get("trials", 0) if chance else 0,
-                )
-            )
-        extra = recipe.values.keys() - {c.name for c in clauses}
-        if extra:
-            raise LookupError(f"{recipe.name}: no text in claims.toml for {sorted(extra)}")
-        experiments.append(
-            Experiment(
-                recipe.name,
-                text["paper"],
-                text["title"],
-                recipe.measure,
-                tuple(clauses),
-                text.get("note", ""),
+def experiment(
+    name: str,
+    measure: Callable[[Settings], Measured],
+    numbers: Mapping[str, Number],
+    variant: Mapping[str, str] | None = None,
+    trials: Number | None = None,
+) -> Experiment:
+    """Join the code of an experiment with its text in claims.toml.
+
+    `numbers` has the number of each clause by name, `variant` our variant of each method or column
+    of the paper. A clause without a number or without a text is an error.
+    """
+    text = contents("claims.toml")[name]
+    if numbers.keys() != {given["name"] for given in text["clauses"]}:
+        raise LookupError(f"{name}: claims.toml has other clauses than {sorted(numbers)}")
+    clauses = []
+    for given in text["clauses"]:
+        told = {key: given[key] for key in given if key not in ("variant", "deterministic")}
+        chance = trials is not None and not given.get("deterministic", False)
+        clauses.append(
+            Clause(
+                **told,
+                value=numbers[given["name"]],
+                variant=variant if given.get("variant", False) else None,
+                trials=trials if chance else None,
+                fewest=text.get("trials", 0) if chance else 0,
             )
         )
-    return tuple(experiments)
+    note = text.get("note", "")
+    return Experiment(name, text["paper"], text["title"], measure, tuple(clauses), note)

@@ -15,6 +15,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,15 +31,17 @@ from provenmf.methods.cones.estimator import ConeNMF
 from provenmf.methods.cones.guarantee import theorem_5_bound, theorem_5_limit
 from provenmf.methods.cones.solver import cones, nearest_component_encoder
 from provenmf.reproduce.claims import (
-    Figure,
     Measured,
-    Recipe,
     Row,
     Settings,
     Tables,
+    chart,
     column,
+    contents,
     curves,
-    declare,
+    experiment,
+    ratios,
+    smallest,
 )
 
 Factors = tuple[NDArray[np.floating], NDArray[np.floating]]
@@ -46,12 +49,6 @@ Algorithm = Callable[[NDArray[np.floating], int], Factors]
 
 ALPHA = 0.3
 LARGE = 1000  # rows from which we call a sample large
-# Seconds in the paper's Table 1 (MATLAB R2014a, 2.5 GHz Core i7), by n.
-PRINTED_SECONDS = {
-    100: {"Alg2": 0.447, "Als": 0.195, "Mult": 0.615, "Alg2+Als": 0.516},
-    1_000: {"Alg2": 1.534, "Als": 0.241, "Mult": 1.930, "Alg2+Als": 2.597},
-    10_000: {"Alg2": 13.867, "Als": 4.193, "Mult": 25.341, "Alg2+Als": 28.745},
-}
 
 
 def our_algorithm_2(X: NDArray[np.floating], k: int) -> Factors:
@@ -114,11 +111,6 @@ def least_squares(A: NDArray[np.floating], B: NDArray[np.floating]) -> NDArray[n
     return np.linalg.pinv(A.T @ A, hermitian=True) @ (A.T @ B)
 
 
-def algorithm_2_and_als(X: NDArray[np.floating], k: int) -> Factors:
-    """Run Alg2+Als: alternating least squares started from Algorithm 2."""
-    return alternating_least_squares(X, k, our_algorithm_2(X, k)[1])
-
-
 def algorithm_2_and_hals(X: NDArray[np.floating], k: int) -> Factors:
     """Run our extension: hierarchical alternating least squares started from Algorithm 2."""
     model = HALS(k, init=our_algorithm_2(X, k), certify=False)
@@ -129,7 +121,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "Alg2": literal_algorithm_2,
     "Als": alternating_least_squares,
     "Mult": multiplicative_updates,
-    "Alg2+Als": algorithm_2_and_als,
+    "Alg2+Als": lambda X, k: alternating_least_squares(X, k, our_algorithm_2(X, k)[1]),
     "our Alg2": our_algorithm_2,
     "our Alg2+HALS": algorithm_2_and_hals,
 }
@@ -152,44 +144,31 @@ def figure_1(settings: Settings) -> Measured:
     """Reproduce Figure 1: mean errors against bounds (left) and other algorithms (right)."""
     sizes = [100, 300, 1000] if settings.quick else [100, 215, 464, 1000, 2154, 4642, 10_000]
     runs = 3 if settings.quick else 10
-    compared = ("Als", "Mult", "Alg2+Als", "our Alg2+HALS")
+    # Ours has the same factors as the literal algorithm and is faster.
+    compared = {"Alg2": "our Alg2"} | {n: n for n in ("Als", "Mult", "Alg2+Als", "our Alg2+HALS")}
     rows: list[Row] = []
-    for position, n in enumerate(sizes):
-        found: dict[str, list[float]] = {}
-        above = 0
+    for n in settings.each(sizes):
+        found: list[dict[str, float]] = []
         for run in range(runs):
-            settings.progress((position + run / runs) / len(sizes), f"n = {n}, run {run + 1}")
             sample = draw(n, settings, run)
-            values = bounds(sample, n)
-            values["Alg2"] = relative_error(
-                sample.data, our_algorithm_2(sample.data, sample.n_components)
-            )
-            above += values["Alg2"] > min(values["Theorem 4"], values["Theorem 5, 99 %"])
-            for name in compared:
-                factors = ALGORITHMS[name](sample.data, sample.n_components)
-                values[name] = relative_error(sample.data, factors)
-            for name, value in values.items():
-                found.setdefault(name, []).append(value)
-        means = {name: float(np.mean(values)) for name, values in found.items()}
-        rows.append({"n": n, "runs": runs, **means, "largest Als": max(found["Als"])})
-        rows[-1]["above a bound"] = above
-
+            errors = {
+                name: relative_error(
+                    sample.data, ALGORITHMS[algorithm](sample.data, sample.n_components)
+                )
+                for name, algorithm in compared.items()
+            }
+            found.append(bounds(sample, n) | errors)
+        means = {name: float(np.mean([run[name] for run in found])) for name in found[0]}
+        rows.append({"n": n, "runs": runs, **means, "largest Als": max(r["Als"] for r in found)})
+        rows[-1]["above a bound"] = sum(
+            r["Alg2"] > min(r["Theorem 4"], r["Theorem 5, 99 %"]) for r in found
+        )
     left = ("Alg2", "Theorem 5", "Theorem 5, 99 %", "Theorem 4")
-    return Measured(
-        {"Relative errors, means of all runs": rows},
-        [
-            Figure(
-                "Error and bounds", "rows n", "relative error", curves(rows, "n", *left), log_x=True
-            ),
-            Figure(
-                "Algorithms",
-                "rows n",
-                "relative error",
-                curves(rows, "n", "Alg2", *compared),
-                log_x=True,
-            ),
-        ],
-    )
+    figures = [
+        chart(title, "rows n", "relative error", curves(rows, "n", *names), "x")
+        for title, names in (("Error and bounds", left), ("Algorithms", compared))
+    ]
+    return Measured({ERRORS: rows}, figures)
 
 
 def bounds(sample: Sample, n: int) -> dict[str, float]:
@@ -203,29 +182,26 @@ def bounds(sample: Sample, n: int) -> dict[str, float]:
 
 
 def table_1(settings: Settings) -> Measured:
-    """Reproduce Table 1: seconds of each algorithm, next to the paper's."""
-    sizes = [100, 1000] if settings.quick else [100, 1_000, 10_000]
+    """Reproduce Table 1: processor seconds of each algorithm, next to the paper's."""
     warm = draw(50, settings, 0)
     for algorithm in ALGORITHMS.values():
         algorithm(warm.data, 5)  # compile the kernels before measuring
     rows: list[Row] = []
-    for position, n in enumerate(sizes):
+    for n in settings.each([100, 1000] if settings.quick else [100, 1_000, 10_000]):
         sample = draw(n, settings, 0)
         row: Row = {"n": n}
         for name, algorithm in ALGORITHMS.items():
-            settings.progress(position / len(sizes), f"n = {n}, {name}")
-            row[name] = min(seconds_of(algorithm, sample) for _ in range(2))
-            if not settings.quick and name in PRINTED_SECONDS[n]:
-                row[f"{name}, paper's print"] = PRINTED_SECONDS[n][name]
+            seconds = []
+            for _ in range(2):
+                start = time.process_time()
+                algorithm(sample.data, sample.n_components)
+                seconds.append(time.process_time() - start)
+            row[name] = min(seconds)
+        if not settings.quick:
+            printed = contents("published.toml")["cones_seconds"][str(n)]
+            row |= {f"{name}, paper's print": value for name, value in printed.items()}
         rows.append(row)
     return Measured({"Seconds": rows})
-
-
-def seconds_of(algorithm: Algorithm, sample: Sample) -> float:
-    """Measure the processor time of one factorization."""
-    start = time.process_time()
-    algorithm(sample.data, sample.n_components)
-    return time.process_time() - start
 
 
 def theorem_5(settings: Settings) -> Measured:
@@ -236,19 +212,14 @@ def theorem_5(settings: Settings) -> Measured:
     are measured, the rates fitted.
     """
     rows: list[Row] = []
-    for run in range(3 if settings.quick else 10):
-        settings.progress(run / 11, f"unknown K, run {run + 1}")
+    for run in settings.each(range(3 if settings.quick else 10)):
         sample = draw(1000, settings, run)
-        found = cones(as_blocks(sample.data))
-        weights, components = our_algorithm_2(sample.data, len(found.components))
-        limit = bounds(sample, 1000)["Theorem 5, 99 %"]
-        error = relative_error(sample.data, (weights, components))
-        k = len(components)
+        k = len(cones(as_blocks(sample.data)).components)
+        error = relative_error(sample.data, our_algorithm_2(sample.data, k))
         rows.append({"run": run, "K": sample.n_components, "K found": k, "error": error})
-        rows[-1]["bound"] = limit
+        rows[-1]["bound"] = bounds(sample, 1000)["Theorem 5, 99 %"]
     tables: Tables = {UNKNOWN: rows}
     if settings.data is not None:
-        settings.progress(0.95, "amino acids")
         tables[REAL] = real_rows(settings.data / "amino_acids" / "amino_acids.npz")
     return Measured(tables)
 
@@ -272,68 +243,60 @@ def real_rows(path: Path) -> list[Row]:
     return rows
 
 
-def exceptions(tables: Tables, title: str, value: str, limit: str) -> float:
+def exceptions(title: str, value: str, limit: str, tables: Tables) -> float:
     """Count the rows in which a value is above its limit."""
     pairs = zip(column(tables, title, value), column(tables, title, limit))
     return float(sum(not found <= most for found, most in pairs))
 
 
-def wrong_numbers(tables: Tables, title: str) -> float:
+def wrong_numbers(title: str, tables: Tables) -> float:
     """Count the rows in which another K was found."""
-    return float(
-        sum(a != b for a, b in zip(column(tables, title, "K"), column(tables, title, "K found")))
-    )
+    pairs = zip(column(tables, title, "K"), column(tables, title, "K found"))
+    return float(sum(a != b for a, b in pairs))
+
+
+def ratio_of(
+    name: str, other: str, tables: Tables, *, least: int = 0, title: str = "Seconds"
+) -> float:
+    """Return the largest ratio of two columns over the sample sizes n >= `least`."""
+    found = zip(column(tables, title, "n"), ratios(tables, title, name, other))
+    return max(ratio for n, ratio in found if n >= least)
 
 
 ERRORS = "Relative errors, means of all runs"
 UNKNOWN, REAL = "Unknown K", "Real data"
-
-
-def ratio_of(
-    name: str, other: str, tables: Tables, *, least: int = 0, title: str = ERRORS
-) -> float:
-    """Return the largest ratio of two columns over the sample sizes n >= `least`."""
-    sizes = column(tables, title, "n")
-    pairs = zip(sizes, column(tables, title, name), column(tables, title, other))
-    return max(a / b for n, a, b in pairs if n >= least)
-
-
-def runs_of(tables: Tables) -> float:
-    """Return the smallest number of runs averaged."""
-    return min(column(tables, ERRORS, "runs"))
-
-
-EXPERIMENTS = declare(
-    Recipe(
+OUR_VARIANT = {"Alg2+Als": "our Alg2+HALS", "Alg2": "our Alg2"}
+EXPERIMENTS = (
+    experiment(
         "cones-fig1",
         figure_1,
         {
             "below-the-bounds": lambda t: sum(column(t, ERRORS, "above a bound")),
-            "als-unstable": lambda t: ratio_of("largest Als", "Theorem 4", t),
-            "alg2-like-mult": lambda t: ratio_of("Alg2", "Mult", t),
-            "better-for-large-n": lambda t: ratio_of("Alg2+Als", "Mult", t, least=LARGE),
-            "outperforms-mult": lambda t: ratio_of("Alg2+Als", "Mult", t),
+            "als-unstable": partial(ratio_of, "largest Als", "Theorem 4", title=ERRORS),
+            "alg2-like-mult": partial(ratio_of, "Alg2", "Mult", title=ERRORS),
+            "better-for-large-n": partial(ratio_of, "Alg2+Als", "Mult", least=LARGE, title=ERRORS),
+            "outperforms-mult": partial(ratio_of, "Alg2+Als", "Mult", title=ERRORS),
         },
-        variant={"Alg2+Als": "our Alg2+HALS", "Alg2": "our Alg2"},
-        trials=runs_of,
+        OUR_VARIANT,
+        trials=smallest(ERRORS, "runs"),
     ),
-    Recipe(
+    experiment(
         "cones-theorem5",
         theorem_5,
         {
-            "k-is-found": lambda t: wrong_numbers(t, UNKNOWN),
-            "bound-for-unknown-k": lambda t: exceptions(t, UNKNOWN, "error", "bound"),
-            "bound-on-real-data": lambda t: exceptions(t, REAL, "error", "bound"),
-            "k-is-found-on-real-data": lambda t: wrong_numbers(t, REAL),
+            "k-is-found": partial(wrong_numbers, UNKNOWN),
+            "bound-for-unknown-k": partial(exceptions, UNKNOWN, "error", "bound"),
+            "bound-on-real-data": partial(exceptions, REAL, "error", "bound"),
+            "k-is-found-on-real-data": partial(wrong_numbers, REAL),
         },
     ),
-    Recipe(
+    experiment(
         "cones-table1",
         table_1,
         {
-            "alg2-als-like-mult": lambda t: ratio_of("Alg2+Als", "Mult", t, title="Seconds"),
-            "alg2-faster-than-mult": lambda t: ratio_of("Alg2", "Mult", t, title="Seconds"),
+            "alg2-als-like-mult": partial(ratio_of, "Alg2+Als", "Mult"),
+            "alg2-faster-than-mult": partial(ratio_of, "Alg2", "Mult"),
         },
-        variant={"Alg2+Als": "our Alg2+HALS", "Alg2": "our Alg2"},
+        OUR_VARIANT,
     ),
 )

@@ -3,7 +3,8 @@
 The paper's MERIT takes 100 open-loop steps from C = 0 with its λ; "our MERIT" is the estimator with
 its defaults. SPA and FastGradient (150 steps, as in the authors' runs) are ours. The paper's
 figures are curves without numbers; runs of the authors' programs on data of the same kind (50
-trials a point, 20 for Fig. 4a) stand beside ours as "authors' code".
+trials a point, 20 for Fig. 4a) stand beside ours as "authors' code". No figure shows Theorem 1,
+Fact 1 and Lemma 1, tested on rows without noise, and Proposition 1, on the warm start.
 
 MRSA: the authors divide by the largest value of any trial, so the printed figures depend on the set
 of trials. Here it is 100/π times the angle in radians, in [0, 100].
@@ -11,67 +12,52 @@ of trials. Here it is 100/π times the angle in radians, in [0, 100].
 
 from __future__ import annotations
 
+import itertools
 import math
 import multiprocessing
 import sys
-import tomllib
 from collections.abc import Callable, Sequence
-from importlib import resources
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.data import as_blocks
 from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.linalg.nnls import encoder
 from provenmf.methods import make_estimator
+from provenmf.methods.merit import guarantee
+from provenmf.methods.separable.spa import spa
 from provenmf.metrics.recovery import (
     mean_removed_spectral_angle,
     relative_approximation,
     success,
 )
+from provenmf.report.elements import Chart
 from provenmf.reproduce.claims import (
-    Figure,
     Measured,
     Options,
-    Recipe,
     Row,
-    Series,
     Settings,
     Tables,
     cell,
+    chart,
     column,
+    contents,
     curves,
-    declare,
+    entry,
+    experiment,
+    largest,
+    ratios,
+    smallest,
 )
 
-_TEXT = resources.files("provenmf.reproduce").joinpath("published.toml").read_text("utf-8")
-_FOUND: dict[str, Any] = tomllib.loads(_TEXT)
-
 AUTHORS_METHODS = ("SPA", "FastGradient", "MERIT")
-# SNR -> success rates of these methods by the authors' programs.
-AUTHORS_FIG2 = {int(snr): tuple(rates) for snr, rates in _FOUND["authors_fig2"].items()}
-AUTHORS_FIG4 = {int(snr): tuple(rates) for snr, rates in _FOUND["authors_fig4"].items()}
-# K -> success rates, MRSA and RAE of these methods.
-PRINTED_TABLE1 = {int(k): measures for k, measures in _FOUND["table1"].items()}
-TOPIC_SIZES = (3, 4, 5, 6, 7, 8, 9, 10)
-# measure -> corpus -> method -> values by K.
-PRINTED_TOPICS: dict[str, dict[str, dict[str, list[float]]]] = _FOUND["table2"]
-# Number of communities of each network; method -> network -> SRC.
-NETWORK_SIZES = {1: 6, 2: 3, 3: 3, 4: 3}
-PRINTED_SPEARMAN = {
-    method: dict(zip(NETWORK_SIZES, scores)) for method, scores in _FOUND["table4"].items()
-}
-
 # The iteration as the authors ran it: their λ, 100 steps whatever the gap.
-OPEN_LOOP: Options = {
-    "step": "open-loop",
-    "lam": "authors",
-    "max_iter": 100,
-    "tol": 0.0,
-}
+OPEN_LOOP: Options = {"step": "open-loop", "lam": "authors", "max_iter": 100, "tol": 0.0}
 PAPER, VARIANT = "MERIT", "our MERIT"
 METHODS: dict[str, tuple[str, Options]] = {
     "SPA": ("spa", {}),
@@ -79,16 +65,18 @@ METHODS: dict[str, tuple[str, Options]] = {
     PAPER: ("merit", OPEN_LOOP),
     VARIANT: ("merit", {}),
 }
-MEASURES = ("success rate", "MRSA, 0 to 100", "RAE")
-MEMORY = "Peak memory of a fit beyond the data, MB"
+MEASURES = RATE, MRSA, RAE = ("success rate", "MRSA, 0 to 100", "RAE")
+MEMORY, DB = "Peak memory of a fit beyond the data, MB", "SNR (dB)"
 Generator = Callable[[float, int], Sample]
 
 
-def fit_anchors(method: str, data: NDArray[np.floating], k: int, seed: int) -> NDArray[np.intp]:
-    """Find anchors with one of `METHODS`."""
+def fit_anchors(
+    method: str, data: NDArray[np.floating], k: int, seed: int, **changed: Any
+) -> NDArray[np.intp]:
+    """Find anchors with one of `METHODS`, with changed options."""
     stem, options = METHODS[method]
-    estimator = make_estimator(stem, k, random_state=seed, certify=False, **options)
-    return estimator.fit(data).anchors_
+    options = {"random_state": seed, "certify": False, **options, **changed}
+    return make_estimator(stem, k, **options).fit(data).anchors_
 
 
 def trial_seed(seed: int, level: float, trial: int) -> int:
@@ -119,10 +107,9 @@ def trials_of(
 ) -> Tables:
     """Average over trials: a table per measure, a row per level, a column per method."""
     tables: Tables = {name: [] for name in MEASURES}
-    for row, level in enumerate(levels):
+    for level in settings.each(levels):
         sums = dict.fromkeys(methods, np.zeros(3))
         for trial in range(trials):
-            settings.progress((row + trial / trials) / len(levels), f"{level:g}, trial {trial + 1}")
             seed = trial_seed(settings.seed, level, trial)
             sample = generate(level, seed)
             for method in methods:
@@ -144,74 +131,48 @@ def mixed(snr: float, seed: int) -> Sample:
     return dirichlet_mixtures(200, 50, 40, snr=snr, random_state=seed)
 
 
-def with_authors(rows: list[Row], authors: dict[int, tuple[float, ...]]) -> list[Row]:
-    """Put the rates of the authors' code beside ours."""
-    return [
-        {**row, **{f"authors' {m}": v for m, v in zip(AUTHORS_METHODS, authors[row["SNR (dB)"]])}}
-        for row in rows
-    ]
-
-
-def level_figure(title: str, rows: Sequence[Row], level: str, y_label: str) -> Figure:
-    """Plot a curve for each column; the authors' curves are dotted."""
-    names = [name for name in rows[0] if name not in (level, "trials")]
-    x = [row[level] for row in rows]
-    lines = [
-        Series(name, x, [row[name] for row in rows], dotted=name.startswith("authors'"))
-        for name in names
-    ]
-    return Figure(title, level, y_label, lines)
-
-
-def fig2_and_3(settings: Settings, measures: Sequence[str]) -> Measured:
-    """Measure success rates, or MRSA and RAE, on middle points with structured noise."""
-    levels = [10, 16, 20] if settings.quick else list(AUTHORS_FIG2)
-    found = trials_of(middle, "SNR (dB)", levels, 2 if settings.quick else 50, settings)
+def by_snr(
+    settings: Settings, generate: Generator, levels: Sequence[int], measures: Sequence[str]
+) -> tuple[Tables, list[Chart]]:
+    """Tabulate and plot measures by SNR; success rates of the authors' code stand beside ours."""
+    found = trials_of(generate, DB, levels, 2 if settings.quick else 50, settings)
+    authors = contents("published.toml")["authors_fig2" if generate is middle else "authors_fig4"]
+    for row in found[RATE]:
+        rates = zip(AUTHORS_METHODS, authors[str(row[DB])])
+        row |= {f"authors' {method}": rate for method, rate in rates}
     tables = {name: found[name] for name in measures}
-    if "success rate" in tables:
-        tables["success rate"] = with_authors(tables["success rate"], AUTHORS_FIG2)
-    titles = [(name, rows) for name, rows in tables.items()]
-    return Measured(tables, [level_figure(n, rows, "SNR (dB)", n) for n, rows in titles])
+    figures = [
+        chart(name, DB, name, curves(rows, DB, *(n for n in rows[0] if n not in (DB, "trials"))))
+        for name, rows in tables.items()
+    ]
+    return tables, figures
 
 
-def fig2(settings: Settings) -> Measured:
-    """Reproduce Fig. 2: success rates."""
-    return fig2_and_3(settings, MEASURES[:1])
-
-
-def fig3(settings: Settings) -> Measured:
-    """Reproduce Fig. 3: MRSA and RAE."""
-    return fig2_and_3(settings, MEASURES[1:])
+def fig2(settings: Settings, measures: Sequence[str] = (RATE,)) -> Measured:
+    """Reproduce Fig. 2, success rates, or Fig. 3, MRSA and RAE: middle points."""
+    levels = [10, 16, 20] if settings.quick else [7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 25]
+    return Measured(*by_snr(settings, middle, levels, measures))
 
 
 def fig4(settings: Settings) -> Measured:
     """Reproduce Fig. 4: success rates on Dirichlet mixtures, and memory as a function of n."""
-    levels = [9, 12] if settings.quick else list(AUTHORS_FIG4)
-    found = trials_of(mixed, "SNR (dB)", levels, 2 if settings.quick else 50, settings)
-    rates = with_authors(found["success rate"], AUTHORS_FIG4)
-    sizes = [500, 1500] if settings.quick else [1000, 2000, 5000, 10_000]
-    memory = []
-    for n in sizes:
+    levels = [9, 12] if settings.quick else [6, 7, 8, 9, 10, 11, 12, 14, 16]
+    tables, figures = by_snr(settings, mixed, levels, (RATE,))
+    memory: list[Row] = []
+    for n in [500, 1500] if settings.quick else [1000, 2000, 5000, 10_000]:
         settings.progress(1.0, f"memory at n = {n}")
         peaks = {m: peak_megabytes(fit_mixture, m, n, warm=60) for m in METHODS}
         memory.append({"n": n, **{m: peak - before for m, (peak, before) in peaks.items()}})
     lines = curves(memory, "n", *METHODS)
-    return Measured(
-        {"success rate": rates, MEMORY: memory},
-        [
-            level_figure("Fig. 4 (a)", rates, "SNR (dB)", "success rate"),
-            Figure("Fig. 4 (b): memory of a fit, 10 dB", "n", "MB", lines, True, True),
-        ],
-    )
+    figures.append(chart("Fig. 4 (b): memory of a fit, 10 dB", "n", "MB", lines, "xy"))
+    return Measured({**tables, MEMORY: memory}, figures)
 
 
 def fit_mixture(method: str, n: int) -> None:
     """Fit n rows of Fig. 4 (b); FastGradient's memory does not depend on its number of steps."""
-    stem, options = METHODS[method]
-    if stem == "fast_gradient":
-        options = {**options, "max_iter": 3}
-    estimator = make_estimator(stem, 40, random_state=0, certify=False, **options)
-    estimator.fit(dirichlet_mixtures(n, 50, 40, snr=10, random_state=0).data)
+    fewer = {"max_iter": 3} if method == "FastGradient" else {}
+    data = dirichlet_mixtures(n, 50, 40, snr=10, random_state=0).data
+    fit_anchors(method, data, 40, 0, **fewer)
 
 
 def fig5(settings: Settings) -> Measured:
@@ -221,50 +182,35 @@ def fig5(settings: Settings) -> Measured:
     lams = [0.1, 1.0] if settings.quick else [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
     mus = [1e-5, 1e-3] if settings.quick else [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
     tables: Tables = {"by λ": [], "by μ": []}
-    for name, values in (("λ", lams), ("μ", mus)):
-        for value in values:
-            option = {"lam": value} if name == "λ" else {"mu": value}
-            rates = open_loop_rates(levels, trials, settings, **option)
-            named = {f"{snr:g} dB": rate for snr, rate in zip(levels, rates)}
-            tables[f"by {name}"].append({name: value, "trials": trials, **named})
-    figures = [
-        Figure(f"Fig. 5: success rate by {name}", name, "success rate", lines, log_x=True)
-        for name, lines in (
-            (name, curves(tables[f"by {name}"], name, *(f"{snr:g} dB" for snr in levels)))
-            for name in ("λ", "μ")
-        )
-    ]
+    choices = [("λ", "lam", lam) for lam in lams] + [("μ", "mu", mu) for mu in mus]
+    for name, option, value in settings.each(choices):
+        row: Row = {name: value, "trials": trials}
+        for snr in levels:
+            count = 0.0
+            for trial in range(trials):
+                sample = mixed(snr, trial_seed(settings.seed, snr, trial))
+                anchors = fit_anchors(PAPER, sample.data, 40, settings.seed, **{option: value})
+                count += judge(sample, anchors)[0]
+            row[f"{snr:g} dB"] = count / trials
+        tables[f"by {name}"].append(row)
+    figures = []
+    for name in ("λ", "μ"):
+        lines = curves(tables[f"by {name}"], name, *(f"{snr:g} dB" for snr in levels))
+        figures.append(chart(f"Fig. 5: success rate by {name}", name, RATE, lines, "x"))
     return Measured(tables, figures)
-
-
-def open_loop_rates(
-    levels: Sequence[float], trials: int, settings: Settings, **options: Any
-) -> list[float]:
-    """Return the success rate of the paper's iteration at each SNR with modified options."""
-    rates = []
-    for row, snr in enumerate(levels):
-        count = 0.0
-        for trial in range(trials):
-            settings.progress(row / len(levels), f"{options}, {snr:g} dB, trial {trial + 1}")
-            sample = mixed(snr, trial_seed(settings.seed, snr, trial))
-            assert sample.anchors is not None  # this generator plants them
-            merit = make_estimator("merit", 40, certify=False, **{**OPEN_LOOP, **options})
-            count += success(merit.fit(sample.data).anchors_, sample.anchors)
-        rates.append(count / trials)
-    return rates
 
 
 def table1(settings: Settings) -> Measured:
     """Reproduce Table I: success, MRSA and RAE for K = 40 … 70 at (d, n) = (80, 200), 10 dB."""
-    ks = [40, 70] if settings.quick else list(PRINTED_TABLE1)
 
     def generate(k: float, seed: int) -> Sample:
         return dirichlet_mixtures(200, 80, int(k), snr=10, random_state=seed)
 
+    ks = [40, 70] if settings.quick else [40, 50, 60, 70]
     tables = trials_of(generate, "K", ks, 2 if settings.quick else 50, settings)
-    for measure, rows in tables.items():
+    for place, rows in enumerate(tables.values()):
         for row in rows:
-            printed = PRINTED_TABLE1[row["K"]][MEASURES.index(measure)]
+            printed = contents("published.toml")["table1"][str(row["K"])][place]
             row |= {f"printed {m}": v for m, v in zip(AUTHORS_METHODS, printed)}
     return Measured(tables)
 
@@ -312,32 +258,71 @@ def high_water_mark(*, restart: bool = False) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
 
 
-def fewest_trials(tables: Tables, title: str) -> float:
-    """Return the smallest number of trials in a row of a table."""
-    return min(column(tables, title, "trials"))
+def lemmas(settings: Settings) -> Measured:
+    """Test Theorem 1, Fact 1, Lemma 1 without noise; Proposition 1 at 20 dB, warm start."""
+    rows: list[Row] = []
+    starts: list[Row] = []
+    for trial in settings.each(range(3 if settings.quick else 20)):
+        rows.append(noiseless(settings.seed + trial))
+        starts.append(warm_started(settings.seed + trial))
+    return Measured({CLEAN: rows, WARM: starts})
 
 
-def rate_at(tables: Tables, method: str, snr: float) -> float:
-    """Return the success rate of a method at an SNR."""
-    return cell(tables, "success rate", method, **{"SNR (dB)": snr})
+def noiseless(seed: int) -> Row:
+    """Follow 300 steps of Algorithm 1 with λ = 0 on rows without noise."""
+    sample = dirichlet_mixtures(100, 30, 8, random_state=seed)
+    anchors, least_gap = sample.anchors, math.inf
+    assert anchors is not None  # this generator plants them
+    path = guarantee.algorithm_1(sample.data, 0.0, 1e-5)
+    for _, (C, residual, gradient) in zip(range(301), path):
+        fitted = np.linalg.norm(residual, axis=1) <= 1e-9
+        two = np.partition(gradient, 1, axis=1)[~fitted]
+        least_gap = min(least_gap, float((two[:, 1] - two[:, 0]).min(initial=math.inf)))
+        # A row that is fitted exactly has a constant gradient, against (15): it stays.
+        gradient[fitted, C[fitted].argmax(axis=1)] = -np.inf
+    omega = float(np.linalg.norm(C @ sample.weights - sample.weights, axis=1).max())
+    maxima = C.max(axis=0)
+    return {
+        "entries outside the anchors": int(np.count_nonzero(np.delete(maxima, anchors))),
+        "smallest gap": least_gap,
+        "ω √K / 2": 1 - guarantee.lemma_1_bound(omega, sample.n_components),
+        "smallest maximum of an anchor": float(maxima[anchors].min()),
+    }
 
 
-def lead(tables: Tables, ahead: Sequence[str], behind: str, title: str = "success rate") -> float:
-    """Return the smallest mean over the levels of some methods minus the mean of another."""
-    means = [float(np.mean(column(tables, title, method))) for method in ahead]
-    return min(means) - float(np.mean(column(tables, title, behind)))
+def warm_started(seed: int) -> Row:
+    """Compare the smallest difference within an anchor's column to the bound of Proposition 1."""
+    sample = dirichlet_mixtures(60, 30, 5, snr=20, random_state=seed)
+    X, anchors, steps = sample.data, sample.anchors, 40
+    chosen = spa(as_blocks(X), 5).anchors
+    assert chosen is not None and anchors is not None  # SPA and the generator have them
+    C = np.zeros((60, 60))
+    C[:, chosen] = encoder(X[chosen], X.dtype, "simplex")(X)
+    left = float(np.linalg.norm(C @ X - X))
+    first = max(1, round(math.sqrt(X.size) / left))  # 1 / RMSE
+    bound = guarantee.proposition_1_bound(C[:, anchors], first, first + steps)
+    path = guarantee.algorithm_1(X, left / 5, 1e-5, C=C, first_step=first)
+    last, _, _ = next(itertools.islice(path, steps, None))
+    least = guarantee.smallest_difference(last[:, anchors])
+    return {"T": first + steps, "smallest difference": least, "bound": bound}
 
 
-def largest_gap(tables: Tables, method: str) -> float:
+def lead(ahead: Sequence[str], behind: Sequence[str], tables: Tables, title: str = RATE) -> float:
+    """Return the smallest mean over the levels of some methods minus the largest of others."""
+    means = {m: float(np.mean(column(tables, title, m))) for m in (*ahead, *behind)}
+    return min(means[m] for m in ahead) - max(means[m] for m in behind)
+
+
+def least_lead(tables: Tables) -> float:
     """Return the smallest RAE lead over the better of SPA and FastGradient at any SNR."""
-    others = zip(column(tables, "RAE", "SPA"), column(tables, "RAE", "FastGradient"))
-    return min(mine - max(pair) for mine, pair in zip(column(tables, "RAE", method), others))
+    others = np.max([column(tables, RAE, method) for method in OTHERS], axis=0)
+    return float(np.min(column(tables, RAE, PAPER) - others))
 
 
-def angle_ratio(tables: Tables, method: str) -> float:
+def angle_ratio(tables: Tables) -> float:
     """Return the ratio of the mean MRSA to that of the better of SPA and FastGradient."""
-    means = {m: np.mean(column(tables, MEASURES[1], m)) for m in (method, "SPA", "FastGradient")}
-    return float(means[method] / min(means["SPA"], means["FastGradient"]))
+    mine, *others = (float(np.mean(column(tables, MRSA, m))) for m in (PAPER, *OTHERS))
+    return mine / min(others)
 
 
 def centre_of_lambda(tables: Tables, snr: str) -> float:
@@ -353,79 +338,94 @@ def spread_by_mu(tables: Tables) -> float:
     return max((float(np.ptp(column(tables, "by μ", name))) for name in levels), default=math.nan)
 
 
-EXPERIMENTS = declare(
-    Recipe(
+OTHERS = ("SPA", "FastGradient")
+CLEAN, WARM = "Without noise", "Warm start"
+OUR_VARIANT = {PAPER: VARIANT}
+EXPERIMENTS = (
+    experiment(
         "merit-fig2",
         fig2,
         {
-            "merit-from-10-db": lambda t: rate_at(t, PAPER, 10),
-            "fastgradient-from-16-db": lambda t: rate_at(t, "FastGradient", 16),
-            "spa-not-at-20-db": lambda t: rate_at(t, "SPA", 20),
-            "convex-above-spa": lambda t: lead(t, (PAPER, "FastGradient"), "SPA"),
-            "merit-above-fastgradient": lambda t: lead(t, (PAPER,), "FastGradient"),
+            "merit-from-10-db": entry(RATE, PAPER, **{DB: 10}),
+            "fastgradient-from-16-db": entry(RATE, "FastGradient", **{DB: 16}),
+            "spa-not-at-20-db": entry(RATE, "SPA", **{DB: 20}),
+            "convex-above-spa": partial(lead, (PAPER, "FastGradient"), ("SPA",)),
+            "merit-above-fastgradient": partial(lead, (PAPER,), ("FastGradient",)),
         },
-        variant={PAPER: VARIANT},
-        trials=lambda t: fewest_trials(t, "success rate"),
+        OUR_VARIANT,
+        trials=smallest(RATE, "trials"),
     ),
-    Recipe(
+    experiment(
         "merit-fig3",
-        fig3,
+        partial(fig2, measures=(MRSA, RAE)),
         {
-            "lowest-mrsa": lambda t: angle_ratio(t, PAPER),
-            "anchors-recovered": lambda t: cell(t, MEASURES[1], PAPER, **{"SNR (dB)": 20}),
-            "highest-mean-rae": lambda t: min(
-                lead(t, (PAPER,), m, "RAE") for m in ("SPA", "FastGradient")
-            ),
-            "highest-rae-everywhere": lambda t: largest_gap(t, PAPER),
+            "lowest-mrsa": angle_ratio,
+            "anchors-recovered": entry(MRSA, PAPER, **{DB: 20}),
+            "highest-mean-rae": partial(lead, (PAPER,), OTHERS, title=RAE),
+            "highest-rae-everywhere": least_lead,
         },
-        variant={PAPER: VARIANT},
-        trials=lambda t: fewest_trials(t, "RAE"),
+        OUR_VARIANT,
+        trials=smallest(RAE, "trials"),
     ),
-    Recipe(
+    experiment(
         "merit-fig4",
         fig4,
         {
-            "gap-to-spa": lambda t: lead(t, (PAPER, "FastGradient"), "SPA"),
+            "gap-to-spa": partial(lead, (PAPER, "FastGradient"), ("SPA",)),
             "convex-methods-succeed": lambda t: min(
-                rate_at(t, m, 12) for m in (PAPER, "FastGradient")
+                cell(t, RATE, m, **{DB: 12}) for m in (PAPER, "FastGradient")
             ),
-            "fastgradient-5-gb": lambda t: cell(t, MEMORY, "FastGradient", n=10_000),
-            "merit-below-100-mb": lambda t: cell(t, MEMORY, PAPER, n=10_000),
+            "fastgradient-5-gb": entry(MEMORY, "FastGradient", n=10_000),
+            "merit-below-100-mb": entry(MEMORY, PAPER, n=10_000),
             "merit-grows-gracefully": lambda t: (
                 cell(t, MEMORY, PAPER, n=10_000) / cell(t, MEMORY, PAPER, n=1000)
             ),
         },
-        variant={PAPER: VARIANT},
-        trials=lambda t: fewest_trials(t, "success rate"),
+        OUR_VARIANT,
+        trials=smallest(RATE, "trials"),
     ),
-    Recipe(
+    experiment(
         "merit-table1",
         table1,
         {
-            "merit-succeeds": lambda t: min(column(t, "success rate", PAPER)),
-            "fastgradient-succeeds": lambda t: min(column(t, "success rate", "FastGradient")),
-            "spa-falls": lambda t: cell(t, "success rate", "SPA", K=70),
-            "mrsa-below-spa": lambda t: (
-                cell(t, MEASURES[1], PAPER, K=70) / cell(t, MEASURES[1], "SPA", K=70)
-            ),
+            "merit-succeeds": smallest(RATE, PAPER),
+            "fastgradient-succeeds": smallest(RATE, "FastGradient"),
+            "spa-falls": entry(RATE, "SPA", K=70),
+            "mrsa-below-spa": lambda t: max(ratios(t, MRSA, PAPER, "SPA", K=70)),
             "rae-as-printed": lambda t: max(
-                abs(a - b)
-                for a, b in zip(column(t, "RAE", PAPER), column(t, "RAE", "printed MERIT"))
+                abs(a - b) for a, b in zip(column(t, RAE, PAPER), column(t, RAE, "printed MERIT"))
             ),
         },
-        variant={PAPER: VARIANT},
-        trials=lambda t: fewest_trials(t, "success rate"),
+        OUR_VARIANT,
+        trials=smallest(RATE, "trials"),
     ),
-    Recipe(
+    experiment(
         "merit-fig5",
         fig5,
         {
             "larger-lambda-at-low-snr": lambda t: (
                 centre_of_lambda(t, "8 dB") - centre_of_lambda(t, "12 dB")
             ),
-            "some-lambda-succeeds": lambda t: max(column(t, "by λ", "12 dB")),
+            "some-lambda-succeeds": largest("by λ", "12 dB"),
             "mu-hardly-matters": spread_by_mu,
         },
-        trials=lambda t: fewest_trials(t, "by λ"),
+        trials=smallest("by λ", "trials"),
+    ),
+    experiment(
+        "merit-lemmas",
+        lemmas,
+        {
+            "support-in-anchors": lambda t: sum(column(t, CLEAN, "entries outside the anchors")),
+            "fact-1": smallest(CLEAN, "smallest gap"),
+            "lemma-1-condition": largest(CLEAN, "ω √K / 2"),
+            "lemma-1": lambda t: min(
+                a - (1 - b)
+                for a, b in zip(
+                    column(t, CLEAN, "smallest maximum of an anchor"), column(t, CLEAN, "ω √K / 2")
+                )
+            ),
+            "proposition-1": lambda t: min(ratios(t, WARM, "smallest difference", "bound")),
+        },
+        trials=lambda t: len(t.get(CLEAN, ())),
     ),
 )

@@ -11,6 +11,7 @@ solver's own 1/2; "there exist α, r": the solver's rules choose them.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, NamedTuple
 
@@ -31,19 +32,21 @@ from provenmf.linalg.norms import largest_row_sum
 from provenmf.methods.purification.kernels import relu_decode
 from provenmf.methods.purification.solver import Rule, purification
 from provenmf.reproduce.claims import (
-    Figure,
     Measured,
     Options,
-    Recipe,
     Row,
-    Series,
     Settings,
     Tables,
     cell,
+    chart,
     column,
     curves,
-    declare,
+    entry,
+    experiment,
     exponent,
+    largest,
+    power_law,
+    ratios,
 )
 from provenmf.results import Trace
 
@@ -97,66 +100,64 @@ def effective(features: NDArray[np.floating], level: float) -> float:
     return float(level * max(d, k * left_inverse(features, "min-inf").infinity_norm))
 
 
+class Setting(NamedTuple):
+    """Features, a start with ‖E‖_s = 1/10, and rows with exact moments."""
+
+    features: NDArray[np.float64]
+    start: NDArray[np.float64]
+    levels: int
+    seed: int
+
+    def sample(self, hits: ArrayLike, **noise: Any) -> Sample:
+        """Build data whose weights have the moments of infinitely many independent rows."""
+        return exact_sample(self.features, self.levels, hits, **noise, random_state=self.seed + 2)
+
+
+def exact_setting(settings: Settings, *, outside: float = 0.0, **shape: Any) -> Setting:
+    """Draw overlapping features, 10 or 16, and a start near them."""
+    levels, seed = 11 if settings.quick else 17, settings.seed
+    features = overlapping_features(levels - 1, 20 * levels, random_state=seed, **shape)
+    start = warm_start(features, mixing=0.1, outside=outside, random_state=seed + 1)
+    return Setting(features, start, levels, seed)
+
+
 def theorem_1(settings: Settings) -> Measured:
     """Test Theorem 1: geometric decrease without noise, error ∝ c with adversarial noise."""
-    levels = 11 if settings.quick else 17
-    features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
-    start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
-    clean = exact_sample(features, levels, 2)
+    setting = exact_setting(settings)
+    d, clean = setting.features.shape[1], setting.sample(2)
     rows: list[Row] = []
     decrease = []
-    for name, eta, iterations in (("1/60 (proof)", PROOF_ETA, 1500), ("1/2 (solver)", 0.5, 60)):
+    for name, eta, iterations in ((PROOF, PROOF_ETA, 1500), (SOLVER, 0.5, 60)):
         settings.progress(len(rows) / 4, f"no noise, eta {name}")
-        trial = purify(clean, start, Rule(step_size=eta), max_iter=iterations, tol=1e-12)
+        trial = purify(clean, setting.start, Rule(step_size=eta), max_iter=iterations, tol=1e-12)
         sizes = trial.trace["truth_mixing"]
-        rows.append(
-            {
-                "eta": name,
-                "iterations": len(sizes),
-                "first": sizes[0],
-                "last": sizes[-1],
-                "mean factor": mean_factor(sizes, above=1e-10),
-                "factor in the proof": 1 - eta / 25,
-            }
-        )
-        decrease.append(Series(f"eta {name}", list(range(1, len(sizes) + 1)), sizes.tolist()))
+        row: Row = {"eta": name, "iterations": len(sizes), "first": sizes[0], "last": sizes[-1]}
+        row["mean factor"] = mean_factor(sizes, above=1e-10)
+        rows.append(row | {"factor in the proof": 1 - eta / 25})
+        decrease.append((f"eta {name}", list(range(1, len(sizes) + 1)), sizes.tolist()))
     noisy: list[Row] = []
     sizes_of_noise = [0.03, 0.3, 1.0] if settings.quick else [0.01, 0.03, 0.1, 0.3, 1.0]
-    for adversary in ("decoding", "features"):
-        for c in sizes_of_noise:
-            settings.progress(0.5 + len(noisy) / 20, f"{adversary}, c = {c}")
-            sample = exact_sample(
-                features,
-                levels,
-                2,
-                noise=adversary,
-                noise_level=c / features.shape[1],
-                random_state=settings.seed + 2,
-            )
-            trial = purify(sample, start)
-            noisy.append(
-                {
-                    "adversary": adversary,
-                    "c": c,
-                    "effective c": effective(features, c / features.shape[1]),
-                    "signal": float(sample.weights.sum(axis=1).mean()),
-                    "E": trial.mixing,
-                    "N": trial.outside,
-                    "error": trial.error,
-                }
-            )
+    for adversary, c in itertools.product(ADVERSARIES, sizes_of_noise):
+        settings.progress(0.5 + len(noisy) / 20, f"{adversary}, c = {c}")
+        sample = setting.sample(2, noise=adversary, noise_level=c / d)
+        trial = purify(sample, setting.start)
+        noisy.append(
+            {
+                "adversary": adversary,
+                "c": c,
+                "effective c": effective(setting.features, c / d),
+                "signal": float(sample.weights.sum(axis=1).mean()),
+                "E": trial.mixing,
+                "N": trial.outside,
+                "error": trial.error,
+            }
+        )
+    by_noise = curves(noisy, "c", "error", by="adversary")
     figures = [
-        Figure("Decrease without noise", "iteration", "‖E‖_s", decrease, log_y=True),
-        Figure(
-            "Final error under adversarial noise",
-            "c = ‖ν‖₁",
-            "‖E‖_1 + ‖N‖_1",
-            curves(noisy, "c", "error", by="adversary"),
-            log_x=True,
-            log_y=True,
-        ),
+        chart("Decrease without noise", "iteration", "‖E‖_s", decrease, "y"),
+        chart("Final error under adversarial noise", "c = ‖ν‖₁", "‖E‖_1 + ‖N‖_1", by_noise, "xy"),
     ]
-    return Measured({"Without noise": rows, "Adversarial noise": noisy}, figures)
+    return Measured({"Without noise": rows, ADVERSARIAL: noisy}, figures)
 
 
 def theorem_2(settings: Settings) -> Measured:
@@ -166,23 +167,21 @@ def theorem_2(settings: Settings) -> Measured:
     sign is random and whose size depends on the weights, as (N2) permits.
     """
     rows: list[Row] = []
-    for k in (8, 16) if settings.quick else (8, 16, 32):
-        n, d = 20 * k * k, 20 * k
-        c = math.sqrt(k)
-        for noise in ("none", "unbiased", "unbiased, depends on x", "adversarial"):
-            settings.progress(len(rows) / 16, f"k = {k}, {noise}")
-            sample = sample_purification(n, d, k, random_state=settings.seed + 3)
-            rng = np.random.default_rng(settings.seed + 4)
-            data = sample.data + noise_of(noise, sample, c / d, rng)
-            begin = warm_start(sample.components, mixing=0.1, random_state=settings.seed + 5)
-            trial = purify(Sample(data, sample.components, sample.weights), begin, tol=1e-4)
-            rows.append(
-                {"k": k, "rows": n, "noise": noise, "c = ‖ν‖₁": c, "error": trial.error}
-                | {"error / ‖ν‖₁": trial.error / c, "1/√k": 1 / math.sqrt(k)}
-            )
+    kinds = ("none", "unbiased", "unbiased, depends on x", "adversarial")
+    for k, noise in settings.each(
+        itertools.product((8, 16) if settings.quick else (8, 16, 32), kinds)
+    ):
+        n, d, c = 20 * k * k, 20 * k, math.sqrt(k)
+        sample = sample_purification(n, d, k, random_state=settings.seed + 3)
+        rng = np.random.default_rng(settings.seed + 4)
+        data = sample.data + noise_of(noise, sample, c / d, rng)
+        begin = warm_start(sample.components, mixing=0.1, random_state=settings.seed + 5)
+        trial = purify(Sample(data, sample.components, sample.weights), begin, tol=1e-4)
+        row = {"k": k, "rows": n, "noise": noise, "c = ‖ν‖₁": c, "error": trial.error}
+        rows.append(row | {"error / ‖ν‖₁": trial.error / c, "1/√k": 1 / math.sqrt(k)})
     lines = [*curves(rows, "k", "error / ‖ν‖₁", by="noise"), *curves(rows, "k", "1/√k")]
-    drawn = Figure("Noise √k times the signal", "k", "error / ‖ν‖₁", lines, log_x=True, log_y=True)
-    return Measured({"Dominant noise": rows}, [drawn])
+    figure = chart("Noise √k times the signal", "k", "error / ‖ν‖₁", lines, "xy")
+    return Measured({DOMINANT: rows}, [figure])
 
 
 def noise_of(
@@ -205,89 +204,65 @@ def noise_of(
 
 def pseudo_inverse(settings: Settings) -> Measured:
     """Compare the left inverses against adversaries designed for either one."""
-    levels = 11 if settings.quick else 17
-    k, d = levels - 1, 20 * levels
-    overlaps = [0.2, 0.5, 0.8] if settings.quick else [0.0, 0.2, 0.4, 0.6, 0.8, 0.9]
     rows: list[Row] = []
-    for overlap in overlaps:
-        settings.progress(len(rows) / len(overlaps), f"overlap {overlap}")
-        features = overlapping_features(k, d, overlap=overlap, random_state=settings.seed)
-        start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
-        row: Row = {"overlap": overlap, "effective c": effective(features, 0.3 / d)}
+    for overlap in settings.each([0.2, 0.5, 0.8] if settings.quick else OVERLAPS):
+        setting = exact_setting(settings, overlap=overlap)
+        level = 0.3 / setting.features.shape[1]
+        row: Row = {"overlap": overlap, "effective c": effective(setting.features, level)}
         attacks = [
-            exact_sample(
-                features,
-                levels,
-                1,
-                noise="decoding",
-                noise_level=0.3 / d,
-                against=attacked,
-                random_state=settings.seed + 2,
-            )
+            setting.sample(1, noise="decoding", noise_level=level, against=attacked)
             for attacked in KINDS
         ]
         for kind in KINDS:
-            inverse = left_inverse(features, kind)
+            inverse = left_inverse(setting.features, kind)
             row[f"{kind} norm"] = inverse.infinity_norm
             row[f"{kind} worst weight"] = max(
                 float(np.abs(relu_decode(s.data, inverse.rows, 0.0) - s.weights).max())
                 for s in attacks
             )
-            row[f"{kind} final E"] = max(purify(s, start, Rule(kind)).mixing for s in attacks)
+            row[f"{kind} final E"] = max(
+                purify(s, setting.start, Rule(kind)).mixing for s in attacks
+            )
         rows.append(row)
     names = [f"{kind} {what}" for what in ("worst weight", "final E") for kind in KINDS]
-    drawn = Figure("Two left inverses", "overlap", "error", curves(rows, "overlap", *names))
-    return Measured({"Left inverses": rows}, [drawn])
+    lines = curves(rows, "overlap", *names)
+    return Measured({INVERSES: rows}, [chart("Two left inverses", "overlap", "error", lines)])
 
 
 def starts(settings: Settings) -> Measured:
     """Measure the final error by start, and the sampling error: from the truth without noise."""
-    k, d, n = (8, 160, 3000) if settings.quick else (16, 320, 10000)
-    trials = 2 if settings.quick else 5
-    c = 0.1
+    k, d, n, trials = (8, 160, 3000, 2) if settings.quick else (16, 320, 10000, 5)
     rows: list[Row] = []
-    for size in (0.0, 0.1, 0.5, 1.0, 2.0, 4.0):
-        settings.progress(len(rows) / 6, f"start with {size}")
-        errors, floors = [], []
-        for trial in range(trials):
-            seed = settings.seed + trial
-            sample = sample_purification(
-                n, d, k, noise="decoding", noise_level=c / d, random_state=seed
-            )
+    floors: list[float] = []
+    for size in settings.each((0.0, 0.1, 0.5, 1.0, 2.0, 4.0)):
+        errors = []
+        for seed in range(settings.seed, settings.seed + trials):
+            noise: Options = {"noise": "decoding", "noise_level": 0.1 / d}
+            sample = sample_purification(n, d, k, **noise, random_state=seed)
             begin = warm_start(sample.components, mixing=size, random_state=seed)
             errors.append(purify(sample, begin, tol=1e-4).error)
             if size == 0:
                 clean = sample.weights @ sample.components
                 without = Sample(clean, sample.components, sample.weights)
                 floors.append(purify(without, begin, tol=1e-4).error)
-        row = {"‖E‖_s of the start": size, "mean error": float(np.mean(errors))}
-        rows.append({**row, "worst": max(errors), "trials": trials})
-        if size == 0:
-            floor = max(floors)
-    for row in rows:
-        row["sampling error"], row["c"] = floor, c
-    lines = curves(rows, "‖E‖_s of the start", "mean error", "worst", "sampling error")
-    drawn = Figure("Starts", "‖E‖_s of the start", "final error", lines, log_y=True)
-    return Measured({"Starts": rows}, [drawn])
+        row: Row = {START: size, "mean error": float(np.mean(errors)), "worst": max(errors)}
+        rows.append(row | {"trials": trials, "sampling error": max(floors), "c": 0.1})
+    lines = curves(rows, START, "mean error", "worst", "sampling error")
+    return Measured({"Starts": rows}, [chart("Starts", START, "final error", lines, "y")])
 
 
 def theorem_6(settings: Settings) -> Measured:
     """Test Theorem 6: linear sparsity, a start outside the span, and adversarial noise."""
-    levels = 11 if settings.quick else 17
-    features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
-    d = features.shape[1]
-    start = warm_start(features, mixing=0.1, outside=0.1, random_state=settings.seed + 1)
+    setting = exact_setting(settings, outside=0.1)
+    noise: Options = {"noise": "decoding", "noise_level": 0.1 / setting.features.shape[1]}
     rows: list[Row] = []
-    for hits in range(1, levels // 2 + 1, 2 if settings.quick else 1):
-        settings.progress(hits / levels, f"sparsity {hits / levels:.2f} k")
-        clean = purify(exact_sample(features, levels, hits), start, tol=1e-11)
-        noise: Options = {"noise": "decoding", "noise_level": 0.1 / d}
-        attacked = exact_sample(features, levels, hits, **noise, random_state=settings.seed + 2)
-        noisy = purify(attacked, start)
+    for hits in settings.each(range(1, setting.levels // 2 + 1, 2 if settings.quick else 1)):
+        clean = purify(setting.sample(hits), setting.start, tol=1e-11)
+        noisy = purify(setting.sample(hits, **noise), setting.start)
         sizes = clean.trace["truth_mixing"]
         rows.append(
             {
-                "G = s/k": hits / levels,
+                "G = s/k": hits / setting.levels,
                 "iterations": len(sizes),
                 "factor of E": mean_factor(sizes, above=1e-9),
                 "factor of N": mean_factor(clean.trace["truth_outside"], above=1e-9),
@@ -299,13 +274,13 @@ def theorem_6(settings: Settings) -> Measured:
             }
         )
     lines = curves(rows, "G = s/k", "E with noise", "N with noise", "c")
-    drawn = Figure("Linear sparsity under adversarial noise", "G = s/k", "error", lines)
-    return Measured({"Linear sparsity s = G k": rows}, [drawn])
+    figure = chart("Linear sparsity under adversarial noise", "G = s/k", "error", lines)
+    return Measured({SPARSE: rows}, [figure])
 
 
 def theorem_7(settings: Settings) -> Measured:
     """Test Theorem 7: unequal proportions, real weights, negative entries, unbiased noise."""
-    k, d = 10, 200
+    k, d, seed = 10, 200, settings.seed
     numbers = [1000, 4000, 16000] if settings.quick else [4000, 16000, 64000]
     cases: dict[str, Options] = {
         "binary weights": {},
@@ -315,36 +290,29 @@ def theorem_7(settings: Settings) -> Measured:
     }
     rows: list[Row] = []
     lines = []
-    for name, model in cases.items():
-        settings.progress(len(rows) / (len(cases) + 1), name)
+    noise: Options = {"noise": "unbiased", "noise_level": 0.5 / d}
+    for name in settings.each(cases):
         errors = []
         for n in numbers:
-            sample = sample_purification(
-                n, d, k, noise="unbiased", noise_level=0.5 / d, random_state=settings.seed, **model
-            )
-            begin = warm_start(
-                sample.components, mixing=0.1, outside=0.1, random_state=settings.seed + 1
-            )
+            sample = sample_purification(n, d, k, random_state=seed, **noise, **cases[name])
+            begin = warm_start(sample.components, mixing=0.1, outside=0.1, random_state=seed + 1)
             errors.append(purify(sample, begin, tol=1e-4).error)
-        rows.append(
-            {"case": name, "c": 0.5, "error": errors[-1], "power": exponent(numbers, errors)}
-        )
-        lines.append(Series(name, numbers, errors))
-    drawn = Figure("Unbiased noise", "rows", "final error", lines, log_x=True, log_y=True)
-    return Measured({"Cases": rows, "Unequal proportions": proportions(settings)}, [drawn])
+        row: Row = {"case": name, "c": 0.5, "error": errors[-1]}
+        rows.append(row | {"power": exponent(numbers, errors)})
+        lines.append((name, numbers, errors))
+    figure = chart("Unbiased noise", "rows", "final error", lines, "xy")
+    return Measured({"Cases": rows, PROPORTIONS: proportions(settings)}, [figure])
 
 
 def proportions(settings: Settings) -> list[Row]:
     """Measure convergence for two ranges of proportions, with and without balancing."""
-    levels = 11 if settings.quick else 17
-    features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
+    setting = exact_setting(settings)
     rows: list[Row] = []
-    for most in (levels // 2, levels - 2):
-        hits = np.round(np.geomspace(1, most, levels - 1)).astype(int)
-        start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
-        sample = exact_sample(features, levels, hits)
+    for most in (setting.levels // 2, setting.levels - 2):
+        hits = np.round(np.geomspace(1, most, setting.levels - 1)).astype(int)
+        sample = setting.sample(hits)
         for balance in (False, True):
-            trial = purify(sample, start, balance=balance, max_iter=200, tol=1e-11)
+            trial = purify(sample, setting.start, balance=balance, max_iter=200, tol=1e-11)
             sizes = trial.trace["truth_mixing"]
             rows.append(
                 {
@@ -358,44 +326,37 @@ def proportions(settings: Settings) -> list[Row]:
     return rows
 
 
-def noise_powers(tables: Tables) -> list[float]:
-    """Estimate the exponent of the error in c for each adversary."""
-    title = "Adversarial noise"
-    return [
-        exponent(
-            column(tables, title, "c", adversary=a), column(tables, title, "error", adversary=a)
-        )
-        for a in ("decoding", "features")
+def coupled_potential(settings: Settings) -> Measured:
+    """Follow the potential a + βb of the proof (5.1, 5.2), without noise and with η = 1/60.
+
+    a and b are the sizes of the positive and the negative part of E; 7.6 ≤ β ≤ 8, here 7.8.
+    """
+    settings.progress(0.0, "coupled potential")
+    levels, steps = (7 if settings.quick else 11), 300
+    features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
+    start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
+    sample = exact_sample(features, levels, 1)
+    trace = purify(sample, start, Rule(step_size=PROOF_ETA), max_iter=steps, tol=0.0).trace
+    potential = trace["truth_potential"]
+    row: Row = {"β": 7.8, "first": potential[0], "last": potential[-1], "iterations": steps}
+    row["largest factor"] = float((potential[1:] / potential[:-1]).max())
+    lines = [
+        (name, list(range(1, steps + 1)), trace[key].tolist())
+        for key, name in (("truth_potential", "a + 7.8b"), ("truth_mixing", "‖E‖_s"))
     ]
+    return Measured({POTENTIAL: [row]}, [chart(POTENTIAL, "iteration", "size", lines, "y")])
 
 
-def ratios(tables: Tables, title: str, top: str, bottom: str, **where: Any) -> list[float]:
-    """Return the ratio of two columns for each row."""
-    pairs = zip(column(tables, title, top, **where), column(tables, title, bottom, **where))
+def over(tables: Tables, title: str, name: str, where: Row, others: Row) -> list[float]:
+    """Return the ratios of a column in the rows of one kind to that in the rows of another."""
+    pairs = zip(column(tables, title, name, **where), column(tables, title, name, **others))
     return [above / below for above, below in pairs]
-
-
-def unbiased_excess(tables: Tables) -> float:
-    """Return the largest √k error / ‖ν‖₁ of unbiased noise, dependent on x or not."""
-    return max(
-        max(ratios(tables, "Dominant noise", "error / ‖ν‖₁", "1/√k", noise=noise))
-        for noise in ("unbiased", "unbiased, depends on x")
-    )
-
-
-def noise_dominates(tables: Tables) -> float:
-    """Return the smallest ratio of the error with unbiased noise to that without noise."""
-    pairs = zip(
-        column(tables, "Dominant noise", "error", noise="unbiased"),
-        column(tables, "Dominant noise", "error", noise="none"),
-    )
-    return min(noisy / clean for noisy, clean in pairs)
 
 
 def densest(tables: Tables) -> float:
     """Return the largest G up to which every tested sparsity has E <= 1e-6 without noise."""
-    title, reached = "Linear sparsity s = G k", 0.0
-    rows = zip(column(tables, title, "G = s/k"), column(tables, title, "E without noise"))
+    reached = 0.0
+    rows = zip(column(tables, SPARSE, "G = s/k"), column(tables, SPARSE, "E without noise"))
     for share, error in sorted(rows):
         if not error <= 1e-6:
             break
@@ -403,105 +364,105 @@ def densest(tables: Tables) -> float:
     return reached
 
 
-def start_excess(tables: Tables, size: float) -> float:
-    """Return the worst final error from a start minus the sampling error, divided by c."""
-    worst = cell(tables, "Starts", "worst", **{"‖E‖_s of the start": size})
-    floor = cell(tables, "Starts", "sampling error", **{"‖E‖_s of the start": size})
-    return (worst - floor) / cell(tables, "Starts", "c", **{"‖E‖_s of the start": size})
+def start_excess(tables: Tables) -> float:
+    """Return the worst error from ‖E‖_s = 1/10 minus the sampling error, divided by c."""
+    worst, floor, c = (
+        cell(tables, "Starts", n, **{START: 0.1}) for n in ("worst", "sampling error", "c")
+    )
+    return (worst - floor) / c
 
 
-EXPERIMENTS = declare(
-    Recipe(
+PROOF, SOLVER = "1/60 (proof)", "1/2 (solver)"
+OVERLAPS = [0.0, 0.2, 0.4, 0.6, 0.8, 0.9]
+ADVERSARIES = ("decoding", "features")
+ADVERSARIAL, DOMINANT, INVERSES = "Adversarial noise", "Dominant noise", "Left inverses"
+START, SPARSE = "‖E‖_s of the start", "Linear sparsity s = G k"
+PROPORTIONS, POTENTIAL = "Unequal proportions", "Coupled potential"
+EXPERIMENTS = (
+    experiment(
         "purification-theorem1",
         theorem_1,
         {
-            "geometric-rate": lambda t: cell(t, "Without noise", "mean factor", eta="1/60 (proof)"),
-            "arbitrarily-small": lambda t: cell(t, "Without noise", "last", eta="1/60 (proof)"),
+            "geometric-rate": entry("Without noise", "mean factor", eta=PROOF),
+            "arbitrarily-small": entry("Without noise", "last", eta=PROOF),
             "error-up-to-c": lambda t: max(
-                ratios(t, "Adversarial noise", "E", "effective c")
-                + ratios(t, "Adversarial noise", "N", "effective c")
+                max(ratios(t, ADVERSARIAL, name, "effective c")) for name in ("E", "N")
             ),
-            "proportional": lambda t: max(abs(power - 1) for power in noise_powers(t)),
-            "noise-as-large-as-signal": lambda t: max(
-                ratios(t, "Adversarial noise", "c", "signal")
+            "proportional": lambda t: power_law(
+                t, ADVERSARIAL, "c", "error", "adversary", ADVERSARIES, 1
             ),
+            "noise-as-large-as-signal": lambda t: max(ratios(t, ADVERSARIAL, "c", "signal")),
         },
-        variant={"1/60 (proof)": "1/2 (solver)"},
+        variant={PROOF: SOLVER},
     ),
-    Recipe(
+    experiment(
         "purification-theorem2",
         theorem_2,
         {
-            "noise-dominates": noise_dominates,
-            "error-over-sqrt-k": unbiased_excess,
+            "noise-dominates": lambda t: min(
+                over(t, DOMINANT, "error", {"noise": "unbiased"}, {"noise": "none"})
+            ),
+            "error-over-sqrt-k": lambda t: max(
+                max(ratios(t, DOMINANT, "error / ‖ν‖₁", "1/√k", noise=noise))
+                for noise in ("unbiased", "unbiased, depends on x")
+            ),
             "adversarial-is-worse": lambda t: min(
-                a / b
-                for a, b in zip(
-                    column(t, "Dominant noise", "error", noise="adversarial"),
-                    column(t, "Dominant noise", "error", noise="unbiased"),
-                )
+                over(t, DOMINANT, "error", {"noise": "adversarial"}, {"noise": "unbiased"})
             ),
         },
     ),
-    Recipe(
+    experiment(
         "purification-pseudo-inverse",
         pseudo_inverse,
         {
             "more-robust": lambda t: min(
-                ratios(t, "Left inverses", "moore-penrose worst weight", "min-inf worst weight")
+                ratios(t, INVERSES, "moore-penrose worst weight", "min-inf worst weight")
             ),
             "purification-succeeds": lambda t: max(
-                ratios(t, "Left inverses", "min-inf final E", "effective c")
+                ratios(t, INVERSES, "min-inf final E", "effective c")
             ),
         },
         variant={"min-inf final E": "moore-penrose final E"},
     ),
-    Recipe(
+    experiment(
         "purification-starts",
         starts,
         {
-            "tenth-is-sufficient": lambda t: start_excess(t, 0.1),
-            "start-does-not-matter": lambda t: (
-                cell(t, "Starts", "worst", **{"‖E‖_s of the start": 0.1})
-                / cell(t, "Starts", "worst", **{"‖E‖_s of the start": 0.0})
+            "tenth-is-sufficient": start_excess,
+            "start-does-not-matter": lambda t: max(
+                over(t, "Starts", "worst", {START: 0.1}, {START: 0.0})
             ),
         },
-        trials=lambda t: cell(t, "Starts", "trials", **{"‖E‖_s of the start": 0.1}),
+        trials=entry("Starts", "trials", **{START: 0.1}),
     ),
-    Recipe(
+    experiment(
         "purification-theorem6",
         theorem_6,
         {
             "linear-sparsity": densest,
-            "mixing-within-bound": lambda t: (
-                2 * max(ratios(t, "Linear sparsity s = G k", "E with noise", "c"))
-            ),
-            "outside-within-bound": lambda t: (
-                2 * max(ratios(t, "Linear sparsity s = G k", "N with noise", "c"))
-            ),
-            "leaves-the-span-behind": lambda t: max(
-                column(t, "Linear sparsity s = G k", "N without noise")
-            ),
+            "mixing-within-bound": lambda t: 2 * max(ratios(t, SPARSE, "E with noise", "c")),
+            "outside-within-bound": lambda t: 2 * max(ratios(t, SPARSE, "N with noise", "c")),
+            "leaves-the-span-behind": largest(SPARSE, "N without noise"),
         },
     ),
-    Recipe(
+    experiment(
         "purification-theorem7",
         theorem_7,
         {
             "general-weights": lambda t: max(ratios(t, "Cases", "error", "c")),
-            "averages-out": lambda t: max(
-                abs(power + 0.5) for power in column(t, "Cases", "power")
-            ),
-            "balancing-recovers": lambda t: max(
-                column(t, "Unequal proportions", "E at the end", balanced=True)
-            ),
+            "averages-out": lambda t: max(abs(p + 0.5) for p in column(t, "Cases", "power")),
+            "balancing-recovers": largest(PROPORTIONS, "E at the end", balanced=True),
             "balancing-needed": lambda t: max(
-                plain / balanced
-                for plain, balanced in zip(
-                    column(t, "Unequal proportions", "iterations to 1e-6", balanced=False),
-                    column(t, "Unequal proportions", "iterations to 1e-6", balanced=True),
-                )
+                over(t, PROPORTIONS, "iterations to 1e-6", {"balanced": False}, {"balanced": True})
             ),
+        },
+    ),
+    experiment(
+        "purification-potential",
+        coupled_potential,
+        {
+            "coupled-decreases": entry(POTENTIAL, "largest factor"),
+            "ends-small": lambda t: max(ratios(t, POTENTIAL, "last", "first")),
         },
     ),
 )

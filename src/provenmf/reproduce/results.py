@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from provenmf import __version__
 from provenmf.errors import InvalidInput
-from provenmf.reproduce.claims import Experiment, Figure, Judgement, Measured, Row, verdict_of
+from provenmf.reproduce.claims import Experiment, Judgement, Measured, Row, verdict_of
 
 if TYPE_CHECKING:
-    from provenmf.report import figures
     from provenmf.report.elements import Table
 
 RECORD = "recorded.json"
@@ -115,7 +114,7 @@ def sheet(pictures: Mapping[str, NDArray[np.floating]]) -> bytes:
 
 def page_of(result: Result) -> str:
     """Render the outcome as a self-contained HTML page."""
-    from provenmf.report.elements import Chart, Element, Gallery, Paragraph, Picture, Tab
+    from provenmf.report.elements import Element, Gallery, Paragraph, Picture, Tab
     from provenmf.report.figures import data_uri
     from provenmf.report.page import page
 
@@ -126,7 +125,7 @@ def page_of(result: Result) -> str:
         Paragraph(f"The claim {verdict}.", tone),
         _table(CLAUSES, [judgement.row() for judgement in result.judgements]),
         *([Paragraph(experiment.note)] if experiment.note else []),
-        *(Chart(figure.title, draw(figure), height=420) for figure in result.measured.figures),
+        *result.measured.figures,
         *(
             Gallery(name, [Picture(data_uri(i), str(n)) for n, i in enumerate(images, start=1)])
             for name, images in result.measured.pictures.items()
@@ -136,20 +135,6 @@ def page_of(result: Result) -> str:
     ]
     title = f"{experiment.paper}: {experiment.title}"
     return page(title, [Tab("outcome", "Outcome", elements)])
-
-
-def draw(figure: Figure) -> figures.Lines:
-    """Convert a figure of an outcome for the page; the authors' curves are dotted."""
-    from provenmf.report import figures
-
-    return figures.Lines(
-        [(series.name, list(series.x), series.y) for series in figure.series],
-        figure.x_label,
-        figure.y_label,
-        log_x=figure.log_x,
-        log_y=figure.log_y,
-        dotted=[series.name for series in figure.series if series.dotted],
-    )
 
 
 def _table(title: str, rows: list[Row]) -> Table:
@@ -213,13 +198,11 @@ class Finished:
     """Measurements kept in a file as they come, so that a long experiment can resume.
 
     Lines {"key": {...}, "row": {...}}; without a path nothing is kept. The file knows nothing of
-    the program that measured: remove it to measure again. With `nothing_new` only what is in the
-    file counts.
+    the program that measured: remove it to measure again.
     """
 
-    def __init__(self, path: Path | None, *, nothing_new: bool = False) -> None:
+    def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._nothing_new = nothing_new
         self._rows: dict[str, Measurement] = {}
         if path is not None and path.exists():
             for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
@@ -232,12 +215,10 @@ class Finished:
                         "or the file to measure everything again"
                     ) from error
 
-    def measure(self, key: Measurement, function: Callable[[], Measurement]) -> Measurement | None:
+    def measure(self, key: Measurement, function: Callable[[], Measurement]) -> Measurement:
         """Return key and row; a row not in the file is computed by the function and stored."""
         name = _text(key)
         if name not in self._rows:
-            if self._nothing_new:
-                return None
             self._rows[name] = function()
             if self._path is not None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput
 from provenmf.reproduce import and_real, merit_real, rivals
-from provenmf.reproduce.claims import Settings
-from provenmf.reproduce.merit import PRINTED_TOPICS, peak_megabytes
+from provenmf.reproduce.claims import Settings, contents
+from provenmf.reproduce.merit import peak_megabytes
 from provenmf.reproduce.merit_real import Contender, Trial, measure_trials, topic_tables
 from provenmf.reproduce.real_data import Collection
 from provenmf.reproduce.results import Finished
@@ -58,8 +58,10 @@ def test_protocol_and_table(tmp_path):
         "find_topics": Contender("find_topics", {"method": "spa"}),
     }
     rows = []
+    collection = Collection.read(tmp_path / "tdt2")
     for name, contender in contenders.items():
-        found = measure_trials(tmp_path / "tdt2", name, contender, [3], [9], 0, Finished(None))
+        key = {"corpus": "tdt2", "method": name, "seed": 0}
+        found = measure_trials(collection, contender, [(3, 9)], key, Finished(None))
         assert len(found) == (name != "FastGradient")
         rows += found
     for row in rows:
@@ -81,8 +83,6 @@ def test_finished_measurements_are_not_made_again(tmp_path):
     assert Finished(path).measure(key, lambda: {"a": 0.1})["a"] == 0.1
     assert Finished(path).measure({"trial": 1, "K": 3}, lambda: {"a": 2})["a"] == 0.1
     assert Finished(path).measure({**key, "K": 4}, lambda: {"a": 2}) == {"K": 4, "trial": 1, "a": 2}
-    assert Finished(path, nothing_new=True).measure({**key, "K": 5}, lambda: {"a": 2}) is None
-    assert Finished(path, nothing_new=True).measure(key, lambda: {"a": 2})["a"] == 0.1
     path.write_text(path.read_text() + '{"key": {')
     with pytest.raises(InvalidInput, match="line 3 is not a finished measurement: remove"):
         Finished(path)
@@ -98,8 +98,8 @@ def test_a_trial_measures_what_it_says():
 
 
 def test_of_several_options_the_best_counts(monkeypatch):
-    def measured(self, contender):
-        return {"ClustAcc": 1 - abs(contender.options["mu"] - 2), "mu": contender.options["mu"]}
+    def measured(self, method, options):
+        return {"ClustAcc": 1 - abs(options["mu"] - 2), "mu": options["mu"]}
 
     monkeypatch.setattr(Trial, "measure_one", measured)
     grid = [{"mu": mu} for mu in (1, 2, 3)]
@@ -132,7 +132,7 @@ def test_gibbs_sampling_finds_the_topics():
 
 
 def test_printed_tables_are_complete():
-    for table in PRINTED_TOPICS.values():
+    for table in contents("published.toml")["table2"].values():
         for corpus in merit_real.CORPORA:
             assert {len(row) for row in table[corpus].values()} == {8}
             assert len(table[corpus]) == 7

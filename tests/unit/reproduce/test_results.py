@@ -11,24 +11,11 @@ import numpy as np
 import pytest
 
 import provenmf.reproduce
-from provenmf.reproduce.catalogue import PAPERS, counted, document, experiments, items, listing
-from provenmf.reproduce.claims import (
-    Clause,
-    Experiment,
-    Figure,
-    Measured,
-    NotMeasured,
-    Recipe,
-    Series,
-    Settings,
-    cell,
-    column,
-    declare,
-    exponent,
-)
+from provenmf.reproduce import claims
+from provenmf.reproduce.catalogue import PAPERS, counted, document, experiments, listing, names
+from provenmf.reproduce.claims import Clause, Experiment, Measured, NotMeasured, Settings
 from provenmf.reproduce.results import (
     Result,
-    draw,
     page_of,
     read_record,
     read_results,
@@ -36,21 +23,11 @@ from provenmf.reproduce.results import (
     write_result,
 )
 
-FIGURE = Figure(
-    "Error",
-    "n",
-    "error",
-    [Series("ours", [1, 2], [0.1, 0.01]), Series("printed", [1], [0.2], dotted=True)],
+FIGURE = claims.chart(
+    "Error", "n", "error", [("ours", [1, 2], [0.1, 0.01]), ("authors' code", [1], [0.2])], "y"
 )
-CLAUSE = Clause(
-    "small",
-    "errors are small",
-    "Fig. 1",
-    "error",
-    "<= 0.1",
-    "ours",
-    lambda t: cell(t, "T", "e", n=1),
-)
+SMALL = claims.entry("T", "e", n=1)
+CLAUSE = Clause("small", "errors are small", "Fig. 1", "error", "<= 0.1", "ours", SMALL)
 
 
 def run(settings: Settings) -> Measured:
@@ -69,17 +46,19 @@ def result():
 
 def test_entries_of_tables_are_found_or_not_measured():
     tables = {"T": [{"n": 1, "e": 0.5}, {"n": 2, "e": "not run"}, {"n": 1, "e": 0.7}]}
-    assert column(tables, "T", "e", n=1) == [0.5, 0.7]
+    assert claims.column(tables, "T", "e", n=1) == [0.5, 0.7]
     for title, name, n in (("U", "e", 1), ("T", "f", 1), ("T", "e", 2), ("T", "e", 3)):
         with pytest.raises(NotMeasured):
-            column(tables, title, name, n=n)
+            claims.column(tables, title, name, n=n)
     with pytest.raises(NotMeasured, match="2 rows"):
-        cell(tables, "T", "e", n=1)
+        claims.cell(tables, "T", "e", n=1)
 
 
 def test_exponents_are_those_of_power_laws():
-    assert exponent([1, 2, 4], [3, 12, 48]) == pytest.approx(2)
-    assert np.isnan(exponent([1, 2], [0, 1])) and np.isnan(exponent([1, 2], [np.nan, 1]))
+    assert claims.exponent([1, 2, 4], [3, 12, 48]) == pytest.approx(2)
+    assert np.isnan(claims.exponent([1, 2], [0, 1])) and np.isnan(
+        claims.exponent([1, 2], [np.nan, 1])
+    )
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.11])
@@ -88,15 +67,10 @@ def test_numbers_beyond_the_threshold_fail(value):
     assert CLAUSE.judge({"T": [{"n": 1, "e": 0.1}]}).decision == "holds"
 
 
-def test_a_number_without_a_text_is_refused():
-    with pytest.raises(LookupError, match="no text"):
-        declare(
-            Recipe(
-                "merit-fig6", run, dict.fromkeys(("fastgradient-needs", "merit-needs", "x"), sum)
-            )
-        )
-    with pytest.raises(KeyError):
-        declare(Recipe("merit-fig6", run, {}))
+@pytest.mark.parametrize("clauses", [(), ("fastgradient-needs", "merit-needs", "x")])
+def test_numbers_and_texts_must_agree(clauses):
+    with pytest.raises(LookupError, match="other clauses"):
+        claims.experiment("merit-fig6", run, dict.fromkeys(clauses, SMALL))
 
 
 def test_files_of_a_result(result, tmp_path):
@@ -132,12 +106,12 @@ def test_page_holds_clauses_verdict_note_and_escaped_table(result):
 
 
 def test_curves_of_others_are_dotted():
-    assert list(draw(FIGURE).dotted) == ["printed"]
+    assert list(FIGURE.figure.dotted) == ["authors' code"] and FIGURE.figure.log_y
 
 
 def test_listing_gives_every_item_a_status(result):
     rows = {row.name: row.status for row in listing({})}
-    assert set(rows) == {item.name for item in items()}
+    assert set(rows) == {*names(), "merit-fig1", "merit-table3"}
     assert rows["cones-fig1"] == "can be run" and rows["merit-fig1"].startswith("a drawing")
     record = json.loads(record_of({"cones-fig1": result.to_dict()}))
     for results, earlier, status in (
@@ -169,9 +143,8 @@ def test_the_list_has_every_experiment_of_the_package():
             import_module(f"provenmf.reproduce.{module.name}"), "EXPERIMENTS", ()
         )
     ]
-    assert sorted(declared) == sorted(item.name for item in items() if not item.reason)
-    assert experiments().keys() == set(declared)
-    assert all(item.paper in PAPERS for item in items())
+    assert sorted(declared) == sorted(names()) == sorted(experiments())
+    assert all(row.paper in PAPERS for row in listing({}))
 
 
 def test_the_list_is_shown_without_importing_an_experiment():
@@ -183,10 +156,6 @@ def test_the_list_is_shown_without_importing_an_experiment():
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
     assert "merit-table2" in shown.stdout
-
-
-def test_the_package_has_a_record_of_every_experiment():
-    assert read_record().keys() <= experiments().keys()
 
 
 def test_the_page_from_papers_to_code_names_what_exists():
