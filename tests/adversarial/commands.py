@@ -50,15 +50,16 @@ MORE = {
         ["--key", "X"],
         ["--known-components", "m.npy"],
         ["--known-components", "damaged.npz"],
+        ["--checkpoint", "kept"],
+        ["--checkpoint", "damaged"],
+        ["--checkpoint", "m.npy"],
     ],
-    "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], ["--n-resamples", "10"]],
-    "unmix": [["--maps", "maps.tif"], ["--maps", "cube.hdr"]],
+    "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"]],
+    "unmix": [["--shape", "²x3"]],
     "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"]],
 }
 USUAL = {"parts": ["--shape=2x3"]}
-MORE |= {"unmix": [*MORE["unmix"], ["--n-resamples", "10"], ["--shape", "²x3"]]}
-FOLDERS = [["--tables", "tables"], ["--checkpoint", "kept"]]
-FOLDERS += [["--checkpoint", "damaged"], ["--checkpoint", "m.npy"], ["--tables", "damaged"]]
+FOLDERS = [["--tables", "tables"], ["--tables", "damaged"]]
 LABELS = ["1=a", "2=Sport", "0=a", "²=a", "1=", "a", "1=\ud800", "99999999999999999999=b", "1=<b>"]
 ODD = ["-k0", "-k-1", "-k99", "-kx", "--random-state=-1", "--max-iter=0", "--method=no"]
 ODD += ["--key=no", "--no-certify", "--debug", "--no-limits", "-o", "--output=/dev/null", "--help"]

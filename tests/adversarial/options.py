@@ -53,7 +53,6 @@ COMMANDS = (
     ["fit", "m.npy", "-k2", "--no-report", "-o", "out.npz"],
     ["diagnose", "m.npy"],
     ["rank", "m.npy", "--ranks", "1-2"],
-    ["generate", "--help"],
     ["--help"],
     ["reproduce", "--list"],
     ["fit", "missing.npy"],

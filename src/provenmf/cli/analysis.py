@@ -3,55 +3,60 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from provenmf.cli.messages import INTERRUPTED, complain, say, say_wrapped, text_width
+from provenmf.cli.messages import INTERRUPTED, complain, say, say_json, say_wrapped, text_width
 from provenmf.cli.options import shared
 from provenmf.errors import InvalidInput, MissingExtra, printable
 from provenmf.io.files import check_writable, existing
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
-    import pandas
-
     from provenmf.results import Answer, Factorization
-    from provenmf.results.factorization import Origin
 
-# Arguments of a command that change neither the data nor what the iterations compute.
-FREE = ("data", "output", "tables", "maps", "by")
+# Every report contains this, so that a report can be told from a page of the user's own.
+GENERATOR = b'<meta name="generator" content="provenmf'
 
 
 class Analysis:
-    """One analysis of a file.
+    """One analysis of a file: where its files go, and the steps that every command shares.
 
-    Parameters
-    ----------
-    command : str
-        Its name.
-    arguments : Mapping
-        All arguments of the command by name, `locals()` at its beginning: `data`, `output` and
-        `tables` among them. A checkpoint belongs to them.
-    inputs : Path or None
-        Other files that are read.
+    Without `output` a name that is taken gets a number; a name that was asked for needs `--force`.
+    `inputs` are other files that are read.
     """
 
-    def __init__(self, command: str, arguments: Mapping[str, Any], *inputs: Path | None) -> None:
-        self.data: Path = existing(arguments["data"])
-        self.target = plan(arguments["output"], arguments["tables"], self.data, *inputs)
-        self.progress = Progress("")
-        self._identity = {"command": command} | {
-            f"option {name}": str(value) for name, value in arguments.items() if name not in FREE
-        }
+    def __init__(
+        self, data: Path, output: Path | None, tables: Path | None, *inputs: Path | None
+    ) -> None:
+        self.data, self.tables, self.progress = existing(data), tables, Progress("")
+        if output is not None and output.suffix.lower() in (".html", ".htm"):
+            raise InvalidInput(
+                f"--output {output} names a page, but it is the result that is written there: "
+                "end it in .npz, and the report gets the same name with .html"
+            )
+        self.result = output or Path(
+            f"{self.data.resolve().name.split('.')[0] or 'data'}-result.npz"
+        )
+        if output is None and not shared().force:
+            self.result = numbered(self.result, ".html")
+        self.page = self.result.with_suffix(".html")
+        for path in (self.result, *([] if shared().no_report else [self.page])):
+            check_writable(path, self.data, *inputs)
+        if output is not None:
+            refuse_overwriting(self.result)
+            refuse_overwriting(self.page)
+        if tables is not None:
+            if importlib.util.find_spec("pandas") is None:
+                raise MissingExtra("--tables", "files")
+            make_folder(tables, "--tables")
 
     @contextmanager
     def reading(self) -> Iterator[Progress]:
@@ -78,36 +83,48 @@ class Analysis:
         announce_compilation()
         title = f"{estimator.__name__} on {printable(self.data.name)}"
         self.progress = Progress(title, steps=options.max_iter or known.get("max_iter", rank))
-        with self._checkpoint(), _limits(), naming(self.data), self.progress:
+        with _limits(), naming(self.data), self.progress:
             given: dict[str, Any] = {
                 "callback": self.progress.row,
                 "on_interrupt": "return",
                 "random_state": options.random_state,
                 "certify": not options.no_certify,
+                "evidence": not options.no_evidence,
             }
-            if self._identity["command"] != "fit":
-                given["evidence"] = not options.no_evidence
-            more = {} if options.max_iter is None else {"max_iter": options.max_iter}
-            yield given | more
+            yield given | ({} if options.max_iter is None else {"max_iter": options.max_iter})
 
     def finish(self, result: Factorization | Answer) -> None:
         """Write the result, its report and its tables, and say what was found."""
-        finish(result, self.target)
+        result = with_origin(result, self.data)
+        result.save(self.result)
+        files = {"result": str(self.result)}
+        try:
+            if self._write_report(result):
+                files["report"] = str(self.page)
+            if self.tables is not None:
+                files["tables"] = ", ".join(map(str, write_tables(result, self.tables)))
+        except KeyboardInterrupt:
+            complain(f"Interrupted; complete so far: {', '.join(files.values())}")
+            sys.exit(INTERRUPTED)
+        if shared().json:
+            say_json(as_dict(result) | {"files": files})
+            return
+        show(result)
+        for kind, file in files.items():
+            say_wrapped(f"{kind.capitalize()} written to {file}")
 
-    def _checkpoint(self) -> AbstractContextManager[Any]:
-        """Write checkpoints to a folder; refuse one of another command, data or options."""
-        options = shared()
-        if options.checkpoint is None:
-            return nullcontext()
-        import provenmf
-        from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing
+    def _write_report(self, result: Factorization | Answer) -> bool:
+        """Write the report beside the result, and remove that of an earlier result."""
+        stale = is_report(self.page)
+        if stale:
+            self.page.unlink()
+        if not shared().no_report:
+            import provenmf.report
 
-        identity = self._identity | {
-            "data": content_hash(self.data),
-            "version": provenmf.__version__,
-            "option random_state": str(options.random_state),
-        }
-        return checkpointing(Keeper(Checkpoint(options.checkpoint), identity))
+            provenmf.report.write(result, self.page)
+        elif stale:
+            complain(f"Note: {self.page} was the report of an earlier result; removed")
+        return not shared().no_report
 
 
 def announce_compilation() -> None:
@@ -127,6 +144,15 @@ def _limits() -> AbstractContextManager[Any]:
     return resources(memory=shared().memory, n_jobs=shared().n_jobs)
 
 
+def read_column(data: Path, column: str, names: Sequence[str] = (), **more: str) -> list[str]:
+    """Return a value for each row: the lines of a file of this name, or a column of the data."""
+    from provenmf.io import texts
+
+    if Path(column).is_file():
+        return Path(column).read_text(**more).splitlines()
+    return texts.read_column(data, column, names, **more)
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Put the file's name before a message about its contents that does not give it."""
@@ -136,67 +162,6 @@ def naming(path: Path) -> Iterator[None]:
         if printable(path.name) in str(error):
             raise
         raise error.at(str(path)) from error
-
-
-def content_hash(path: Path) -> str:
-    """Return a hash of the bytes of a file, or of the names and bytes of all files in a folder."""
-    found = blake2b(digest_size=16)
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    for file in files:
-        if not file.is_file():
-            continue
-        found.update(os.fsencode(file.relative_to(path)))  # a name may have no encoding
-        with open(file, "rb") as stream:
-            while piece := stream.read(1 << 20):
-                found.update(piece)
-    return found.hexdigest()
-
-
-# Where the files of a fit go: never silently over another result, its report or its tables.
-
-# Every report contains this, so that a report can be told from a page of the user's own.
-GENERATOR = b'<meta name="generator" content="provenmf'
-
-
-@dataclass(frozen=True)
-class Target:
-    """The files that a command writes: result, report and the folder for tables."""
-
-    data: Path
-    result: Path
-    tables: Path | None = None
-
-    @property
-    def page(self) -> Path:
-        """The report, beside the result."""
-        return self.result.with_suffix(".html")
-
-
-def plan(output: Path | None, tables: Path | None, data: Path, *inputs: Path | None) -> Target:
-    """Choose the output files before the fit; refuse to overwrite results.
-
-    Without `output` a name that is taken gets a number; a name that was asked for needs `--force`.
-    """
-    options = shared()
-    if output is not None and output.suffix.lower() in (".html", ".htm"):
-        raise InvalidInput(
-            f"--output {output} names a page, but it is the result that is written there: "
-            "end it in .npz, and the report gets the same name with .html"
-        )
-    result = output or Path(f"{data.resolve().name.split('.')[0] or 'data'}-result.npz")
-    if output is None and not options.force:
-        result = numbered(result, ".html")
-    target = Target(data, result, tables)
-    for path in (target.result, *([] if options.no_report else [target.page])):
-        check_writable(path, data, *inputs)
-    if output is not None:
-        for path in (target.result, target.page):
-            refuse_overwriting(path)
-    if tables is not None:
-        if importlib.util.find_spec("pandas") is None:
-            raise MissingExtra("--tables", "files")
-        make_folder(tables, "--tables")
-    return target
 
 
 def refuse_overwriting(path: Path, option: str = "--output") -> None:
@@ -245,65 +210,20 @@ def make_folder(folder: Path, option: str) -> None:
         )
 
 
-# The end of every fit.
-
-
-def finish(result: Factorization | Answer, target: Target) -> None:
-    """Save, report, write tables, print."""
-    from provenmf.io.records import strict_json
-
-    result = with_origin(result, target.data)
-    result.save(target.result)
-    files = {"result": str(target.result)}
-    try:
-        files |= _write_report(result, target)
-        if target.tables is not None:
-            files["tables"] = ", ".join(map(str, write_tables(result, target.tables)))
-    except KeyboardInterrupt:
-        complain(f"Interrupted; complete so far: {', '.join(files.values())}")
-        sys.exit(INTERRUPTED)
-    if shared().json:
-        say(strict_json(as_dict(result) | {"files": files}))
-        return
-    show(result)
-    for kind, file in files.items():
-        say_wrapped(f"{kind.capitalize()} written to {file}")
-
-
-def origin_of(data: Path | None) -> Origin:
-    """Return file, command and time of what is being made."""
+def with_origin(result: Factorization | Answer, data: Path | None = None) -> Factorization | Answer:
+    """Return the result with its file, command and time."""
+    from provenmf.results import Answer
     from provenmf.results.factorization import Origin
 
-    file = "" if data is None else data.resolve().name
-    program = Path(sys.argv[0]).name
-    ours = program in ("provenmf", "provenmf.exe", "__main__.py")
-    command = f"provenmf {shlex.join(sys.argv[1:])}" if ours else ""
-    return Origin(file, command, f"{datetime.now():%Y-%m-%d %H:%M}")
-
-
-def with_origin(result: Factorization | Answer, data: Path | None = None) -> Factorization | Answer:
-    """Return the result, knowing file, command and time."""
-    from provenmf.results import Answer
-
-    origin = origin_of(data)
+    ours = Path(sys.argv[0]).name in ("provenmf", "provenmf.exe", "__main__.py")
+    origin = Origin(
+        "" if data is None else data.resolve().name,
+        f"provenmf {shlex.join(sys.argv[1:])}" if ours else "",
+        f"{datetime.now():%Y-%m-%d %H:%M}",
+    )
     if isinstance(result, Answer):
         return replace(result, factorization=replace(result.factorization, origin=origin))
     return replace(result, origin=origin)
-
-
-def _write_report(result: Factorization | Answer, target: Target) -> dict[str, str]:
-    """Write the report beside the result, and remove the report of an earlier result."""
-    stale = is_report(target.page)
-    if stale:
-        target.page.unlink()
-    if not shared().no_report:
-        import provenmf.report
-
-        provenmf.report.write(result, target.page)
-        return {"report": str(target.page)}
-    if stale:
-        complain(f"Note: {target.page} was the report of an earlier result; removed")
-    return {}
 
 
 def write_tables(result: Factorization | Answer, folder: Path) -> list[Path]:
@@ -314,20 +234,17 @@ def write_tables(result: Factorization | Answer, folder: Path) -> list[Path]:
     written = []
     for name, table in as_answer(result).tables().items():
         written.append(folder / f"{name}.csv")
-        write_aside(written[-1], partial(_write_table, table))
+        # Names of files need not have an encoding.
+        write_aside(written[-1], partial(table.to_csv, mode="wb", errors="replace"))
     return written
 
 
-def _write_table(table: pandas.DataFrame, file: IO[bytes]) -> None:
-    """Write a table row by row: as one text, a million documents take a gigabyte."""
-    texts = {name: table[name].map(_encodable) for name in table.select_dtypes("object")}
-    table = table.assign(**texts).rename(index=_encodable, columns=_encodable)
-    table.to_csv(file, mode="wb")
-
-
-def _encodable(value: Any) -> Any:
-    """Return text that can be written: names of files need not have an encoding."""
-    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+def say_found(found: Any) -> None:
+    """Print advice or a certificate, as text or as JSON."""
+    if shared().json:
+        say_json(found.to_dict())
+    else:
+        say(str(found))
 
 
 def as_dict(result: Factorization | Answer) -> dict[str, Any]:
@@ -358,31 +275,23 @@ def as_dict(result: Factorization | Answer) -> dict[str, Any]:
 
 def show(result: Factorization | Answer) -> None:
     """Say what was found and what is guaranteed."""
+    from provenmf.report.certificate import headline
     from provenmf.results import StopReason, as_answer
 
     answer = as_answer(result)
     say("\n".join(component_lines(answer, text_width())) + "\n")
-    for meaning, value in answer.scores().items():
-        say_wrapped(f"{meaning[:1].upper()}{meaning[1:]}: {value:.4g}")
-    for note in answer.notes:
-        say_wrapped(f"Note: {note}")
+    sentences = [f"{m[:1].upper()}{m[1:]}: {value:.4g}" for m, value in answer.scores().items()]
+    sentences += [f"Note: {note}" for note in answer.notes]
     reason = answer.factorization.stop_reason
     if reason in (StopReason.INTERRUPTED, StopReason.MAX_ITER):
-        say_wrapped(reason.sentence)
-    _show_guarantee(answer)
-
-
-def _show_guarantee(answer: Answer) -> None:
-    """Print the certificate in a few sentences."""
-    from provenmf.report.certificate import headline
-
+        sentences.append(reason.sentence)
     if answer.certificate is None:
-        say_wrapped("There is no certificate: you asked for none, or the method has none.")
-        return
-    matrix = answer.factorized()
-    if matrix:
-        say_wrapped(f"The guarantees are about the factorized matrix: {matrix}.")
-    for sentence in headline(answer.certificate):
+        sentences.append("There is no certificate: you asked for none, or the method has none.")
+    else:
+        matrix = answer.factorized()
+        about = f"The guarantees are about the factorized matrix: {matrix}."
+        sentences += [about] * bool(matrix) + headline(answer.certificate)
+    for sentence in sentences:
         say_wrapped(sentence)
 
 

@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.analysis import Analysis, check_output
-
-COMMUNITY_METHODS = "One of merit, spa, fast_anchor, fast_gradient."
+from provenmf.cli.analysis import Analysis
 
 
 def communities(
@@ -22,14 +20,7 @@ def communities(
     ],
     n_communities: Annotated[int | None, options.number_of("communities")] = None,
     method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            "-m",
-            metavar="NAME",
-            callback=options.known_method,
-            help=COMMUNITY_METHODS,
-        ),
+        str, options.method_of("merit", "spa", "fast_anchor", "fast_gradient")
     ] = "spa",
     output: options.Output = None,
     tables: options.Tables = None,
@@ -47,7 +38,7 @@ def communities(
       provenmf communities graph.graphml -k 3 --method spa
       provenmf communities adjacency.npz -k 6 --json
     """
-    analysis = Analysis("communities", locals())
+    analysis = Analysis(data, output, tables)
     from provenmf.applications.communities import find_communities
     from provenmf.io.graphs import read_graph
 
@@ -66,11 +57,6 @@ def unmix(
     tables: options.Tables = None,
     key: options.Key = None,
     shape: options.Shape = None,
-    n_resamples: options.NResamples = 0,
-    maps: Annotated[
-        Path | None,
-        typer.Option("--maps", metavar="FILE", help="Also write the abundance maps (.tif)."),
-    ] = None,
 ) -> None:
     """Find the pure spectra in a hyperspectral image and how much of each is in every pixel.
 
@@ -81,20 +67,16 @@ def unmix(
     Examples:
       provenmf unmix samson.npz -k 3
       provenmf unmix scene.mat --key Y --shape 100x100 -k 4
-      provenmf unmix scene.hdr -k 5 --maps abundances.tif
+      provenmf unmix scene.hdr -k 5 --tables scene-5
     """
-    analysis = Analysis("unmix", locals())
-    if maps is not None:
-        check_output(maps, (".tif", ".tiff"), "--maps", data)
+    analysis = Analysis(data, output, tables)
     from provenmf.applications.unmixing import unmix as unmix_cube
     from provenmf.io import read_cube
 
     with analysis.reading():
         cube = read_cube(data, key=key, shape=options.parse_shape(shape))
     with analysis.fitting(method, n_endmembers) as more:
-        result = unmix_cube(cube, n_endmembers, method=method, n_resamples=n_resamples, **more)
-    if maps is not None:
-        result.save_maps(maps)
+        result = unmix_cube(cube, n_endmembers, method=method, **more)
     analysis.finish(result)
 
 
@@ -107,9 +89,7 @@ def signatures(
     tables: options.Tables = None,
     reference: Annotated[
         Path | None,
-        typer.Option(
-            "--reference", metavar="FILE", help="Known signatures by channel, such as COSMIC's."
-        ),
+        options.option("--reference FILE", "Known signatures by channel, such as COSMIC's."),
     ] = None,
 ) -> None:
     """Find mutational signatures in counts of mutations, and the exposures of every tumor.
@@ -124,20 +104,15 @@ def signatures(
       provenmf signatures SBS96.all \\
         --reference COSMIC.txt
     """
-    analysis = Analysis("signatures", locals(), reference)
+    analysis = Analysis(data, output, tables, reference)
     from provenmf.applications.signatures import find_signatures
     from provenmf.applications.signatures.catalogue import labelled
 
     with analysis.reading():
         counts = labelled(data, "Tumor")
     with analysis.fitting("poisson", n_signatures) as more:
-        result = find_signatures(
-            counts,
-            n_signatures,
-            reference=reference,
-            evidence=more["evidence"],
-            random_state=more["random_state"],
-        )
+        given = {name: more[name] for name in ("evidence", "random_state")}
+        result = find_signatures(counts, n_signatures, reference=reference, **given)
     analysis.finish(result)
 
 
@@ -158,7 +133,7 @@ def parts(
       provenmf parts olivetti.npz -k 6
       provenmf parts images.npy --shape 28x28 -k 20 --method and_descent
     """
-    analysis = Analysis("parts", locals())
+    analysis = Analysis(data, output, tables)
     from provenmf.applications.parts import find_parts
     from provenmf.io import read_images
 

@@ -6,18 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from provenmf.cli import options
-from provenmf.cli.analysis import Analysis, naming
-from provenmf.cli.messages import say, text_width
+from provenmf.cli.analysis import Analysis, naming, read_column, say_found
 from provenmf.errors import InvalidInput, printable
 from provenmf.io.files import existing, without_compression
+from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
     from provenmf.io import Table
-    from provenmf.results import Factorization
 
 LONGEST_RANK = 6  # digits
 TEXT_ENDINGS = (".txt", ".jsonl", ".ndjson", ".json")
@@ -26,20 +23,26 @@ TEXT_ENDINGS = (".txt", ".jsonl", ".ndjson", ".json")
 def fit(
     data: options.Matrix,
     n_components: Annotated[int | None, options.number_of("components")] = None,
-    method: Annotated[str, options.method_of("auto")] = "auto",
+    method: Annotated[str, options.method_of("auto", *CATALOGUE)] = "auto",
     output: options.Output = None,
     tables: options.Tables = None,
     key: options.Key = None,
     transpose: options.Transpose = False,
     known_components: Annotated[
         Path | None,
-        typer.Option(
-            "--known-components",
-            metavar="FILE",
-            help="Known components, one per row. They stay fixed (hals and anls only).",
+        options.option(
+            "--known-components FILE",
+            "Known components, one per row. They stay fixed (hals and anls only).",
         ),
     ] = None,
     groups: options.Groups = None,
+    checkpoint: Annotated[
+        Path | None,
+        options.option(
+            "--checkpoint DIR",
+            "Save the state to DIR; running the same command again resumes from there.",
+        ),
+    ] = None,
 ) -> None:
     """Factorize any matrix: rows are data points, X ≈ weights × components.
 
@@ -58,11 +61,8 @@ def fit(
       provenmf fit spectra.mat --key Y --transpose -k 3 --method spa
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
-    analysis = Analysis("fit", locals(), known_components)
-    from provenmf import confirm, factorize
-    from provenmf.data import Blocks
+    analysis = Analysis(data, output, tables, known_components)
     from provenmf.io import read_matrix
-    from provenmf.methods import estimator_class
 
     missing = method == "auto" or estimator_class(method).traits.missing_values
     with analysis.reading():  # the size of blocks follows from the memory budget
@@ -70,33 +70,23 @@ def fit(
         known: dict[str, Any] = {}
         if known_components is not None:
             known["known_components"] = read_matrix(known_components)
+    from provenmf import confirm, factorize
+    from provenmf.advice.diagnose import turned_note
+    from provenmf.data import Blocks
+
     with analysis.fitting(method, n_components) as more:
         if isinstance(table.matrix, Blocks):
             table.matrix.progress = analysis.progress.rows_read
-        result = factorize(table.matrix, n_components, method=method, **known, **more)
-        if options.shared().no_evidence is False and not known:
-            units = None if groups is None else read_groups(groups, data)
+        judged = more.pop("evidence") and not known
+        result = factorize(
+            table.matrix, n_components, method=method, checkpoint=checkpoint, **known, **more
+        )
+        if judged:
+            units = None if groups is None else read_column(data, groups)
             result = confirm(table.matrix, result, groups=units)
-    analysis.finish(described(result, table, transposed=transpose))
-
-
-def read_groups(groups: str, data: Path, encoding: str = "utf-8") -> list[str]:
-    """Return the group of each row: the lines of a file, or a column of the data."""
-    from provenmf.io.texts import read_column
-
-    if not Path(groups).is_file():
-        return read_column(data, groups, (), encoding)
-    return Path(groups).read_text(encoding=encoding).splitlines()
-
-
-def described(result: Factorization, table: Table, *, transposed: bool) -> Factorization:
-    """Return the result with the names of the table, and a hint if columns may be data points."""
-    from provenmf.advice.diagnose import turned_note
-
+    hint = "" if transpose else turned_note(table.matrix.shape)
     names: dict[str, Any] = table.names
-    hint = turned_note(table.matrix.shape)
-    notes = result.notes if transposed or not hint else (*result.notes, hint)
-    return replace(result, **names, notes=notes)
+    analysis.finish(replace(result, **names, notes=(*result.notes, *[hint] * bool(hint))))
 
 
 def read_data(
@@ -124,8 +114,7 @@ def diagnose(
     data: options.Matrix,
     n_components: Annotated[int | None, options.number_of("components")] = None,
     methods: Annotated[
-        str | None,
-        typer.Option("--methods", metavar="NAMES", help="Methods to try, separated by commas."),
+        str | None, options.option("--methods NAMES", "Methods to try, separated by commas.")
     ] = None,
     key: options.Key = None,
     transpose: options.Transpose = False,
@@ -145,30 +134,26 @@ def diagnose(
         options.known_method(name)
     from provenmf.advice.diagnose import advised_methods
     from provenmf.advice.diagnose import diagnose as diagnose_matrix
-    from provenmf.io.records import strict_json
 
     with Progress(f"Reading {printable(data.name)}"):
         matrix = read_data(data, key=key, transpose=transpose).matrix
     tried = ", ".join(names or advised_methods())
     with naming(data), Progress(f"Trying {tried} on {printable(data.name)}"):
         diagnosis = diagnose_matrix(matrix, n_components, methods=names)
-    as_json = options.shared().json
-    say(strict_json(diagnosis.to_dict()) if as_json else diagnosis.text(text_width()))
+    say_found(diagnosis)
 
 
 def rank(
     data: options.Matrix,
     ranks: Annotated[
         str | None,
-        typer.Option(
-            "--ranks", metavar="LIST", help="Numbers to compare: 2-12, or 3,5,8. Default: 1-10."
-        ),
+        options.option("--ranks LIST", "Numbers to compare: 2-12, or 3,5,8. Default: 1-10."),
     ] = None,
     key: options.Key = None,
     transpose: options.Transpose = False,
     field: Annotated[
         str | None,
-        typer.Option("--field", metavar="NAME", help="DATA holds texts, in this field or column."),
+        options.option("--field NAME", "DATA holds texts, in this field or column."),
     ] = None,
 ) -> None:
     """Show the evidence for each number of components, and the range it supports.
@@ -190,19 +175,17 @@ def rank(
     """  # fmt: skip
     data, shared = existing(data), options.shared()
     numbers = None if ranks is None else parse_ranks(ranks)
-    from provenmf.io.texts import has_text_column
+    from provenmf.io.texts import TextFile, has_text_column
 
     texts = field is not None or data.is_dir() or without_compression(data) in TEXT_ENDINGS
     texts = texts or has_text_column(data)
-    from provenmf import choose_rank
-    from provenmf.applications.topics.numbers import topic_numbers
-    from provenmf.io import TextFile
-    from provenmf.io.records import strict_json
-
     with Progress(f"Reading {printable(data.name)}"):
         source: Any = TextFile(data, field or "text")
         if not texts:
             source = read_data(data, key=key, transpose=transpose, missing=True).matrix
+    from provenmf import choose_rank
+    from provenmf.applications.topics.numbers import topic_numbers
+
     what = "topics" if texts else "components"
     with naming(data), Progress(f"Comparing numbers of {what} of {printable(data.name)}") as shown:
         if texts:
@@ -210,8 +193,7 @@ def rank(
         else:
             seed = shared.random_state
             found = choose_rank(source, numbers, random_state=seed, progress=shown.part)
-    text = found.text() if texts else found.text(text_width())
-    say(strict_json(found.to_dict()) if shared.json else text)
+    say_found(found)
 
 
 def parse_ranks(text: str) -> list[int]:

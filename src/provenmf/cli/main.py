@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import contextvars
+import inspect
 import sys
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from itertools import islice
-from typing import Any
+from typing import Any, get_type_hints
 
 import typer
-from typer.core import TyperGroup
 
 from provenmf import __version__
 from provenmf.cli import options
 from provenmf.cli.applications import communities, parts, signatures, unmix
-from provenmf.cli.examples import demo, generate
+from provenmf.cli.demo import demo
 from provenmf.cli.fit import diagnose, fit, rank
 from provenmf.cli.messages import (
     INTERRUPTED,
@@ -34,36 +33,8 @@ from provenmf.cli.saved import certify, convert, label, report
 from provenmf.cli.topics import topics
 from provenmf.errors import was_interrupted
 
-
-class Program(TyperGroup):
-    """The program, whose options may also stand behind a command."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Move the options of the program to the front, then parse the arguments."""
-        flags = {name: p.is_flag for p in self.params for name in p.opts}  # type: ignore[attr-defined]
-        front, rest = [], []
-        items = iter(args)
-        for item in items:
-            name, equals, _ = item.partition("=")
-            if item == "--":
-                rest += [item, *items]
-            elif name in flags:
-                front += [item] if flags[name] or equals else [item, *islice(items, 1)]
-            else:
-                rest.append(item)
-        return super().parse_args(ctx, front + rest)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List all commands with their whole first sentence."""
-        found = [self.commands[name] for name in self.list_commands(ctx)]
-        rows = [(str(c.name), " ".join((c.help or "").split("\n\n")[0].split())) for c in found]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
 app = typer.Typer(
     name="provenmf",
-    cls=Program,
     help="""Nonnegative matrix factorization with a certificate: what you can believe about
     each result, and how far it is from the best possible.
 
@@ -75,8 +46,6 @@ app = typer.Typer(
       provenmf signatures counts.csv                 mutations of tumors
       provenmf fit table.csv -k 5                    any matrix
       provenmf COMMAND --help                        examples for each command
-
-    The options below may also stand behind a command; its help names those it uses.
     """,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -86,24 +55,30 @@ app = typer.Typer(
 
 
 @app.callback()
-@options.with_fields_of(options.Shared)
-def provenmf(shared: options.Shared) -> None:
-    """Remember the options for every command."""
-    options.set_shared(shared)
+def provenmf(version: options.Version = False) -> None:
+    """Take the options that need no command."""
 
 
 def register(command: Callable[..., None], *used: str) -> None:
-    """Add a command that uses these of the shared options, and refuses the others."""
-    name = command.__name__
-    others = ", ".join(f"--{option.replace('_', '-')}" for option in used)
+    """Add a command with its own options and these of the shared ones."""
+    shared = inspect.signature(options.Shared).parameters
+    taken = (*used, *options.ALWAYS)
+    hints = get_type_hints(command, include_extras=True) | options.HINTS
+    parameters = [
+        *inspect.signature(command).parameters.values(),
+        *(shared[name] for name in taken),
+    ]
 
     @wraps(command)
-    def checked(**arguments: Any) -> None:
-        options.check_used(name, used)
+    def run(**arguments: Any) -> None:
+        options.set_shared(**{name: arguments.pop(name) for name in taken})
         command(**arguments)
 
-    epilog = f"Also: {others}. See provenmf --help." if used else None
-    app.command(name, epilog=epilog)(checked)
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [p.replace(annotation=hints[p.name]) for p in parameters]
+    )
+    first = " ".join((command.__doc__ or "").split("\n\n")[0].split())  # whole, not cut
+    app.command(command.__name__, short_help=first)(run)
 
 
 for analysis in (topics, communities, signatures, unmix, parts, fit):
@@ -114,7 +89,6 @@ register(certify, "json")
 register(report, "force")
 register(label)
 register(convert, "force")
-register(generate, "force", "random_state")
 register(reproduce, "json", "force", "random_state")
 register(demo, "force")
 

@@ -79,6 +79,13 @@ def say(text: str, *, err: bool = False) -> None:
     print(printable(text), file=sys.stderr if err else sys.stdout, flush=True)
 
 
+def say_json(content: object) -> None:
+    """Print JSON."""
+    from provenmf.io.records import strict_json
+
+    say(strict_json(content))
+
+
 def say_wrapped(text: str, *, indent: str = "") -> None:
     """Print a sentence in lines of the terminal's width."""
     lines = wrap(

@@ -10,12 +10,13 @@ import typer
 
 from provenmf.cli import options
 from provenmf.cli.analysis import refuse_overwriting
-from provenmf.cli.messages import say, say_wrapped
+from provenmf.cli.messages import say, say_json, say_wrapped
+from provenmf.cli.options import option
 from provenmf.errors import InvalidInput
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
-    from provenmf.reproduce.claims import Experiment
+    from provenmf.reproduce.results import Result
 
 DOCUMENT = Path("docs/reproduction.md")
 
@@ -23,26 +24,19 @@ DOCUMENT = Path("docs/reproduction.md")
 def reproduce(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; see --list.")] = None,
     show_list: Annotated[
-        bool, typer.Option("--list", help="List every table and figure with its status, and exit.")
+        bool, option("--list", "List every table and figure with its status, and exit.")
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Use small sizes; each takes seconds.")
-    ] = False,
+    everything: Annotated[bool, option("--all", "Run all experiments.")] = False,
+    quick: Annotated[bool, option("--quick", "Use small sizes; each takes seconds.")] = False,
     data: Annotated[
         Path | None,
-        typer.Option(
-            "--data", metavar="DIR", envvar="PROVENMF_DATA", help="Folder with the real data sets."
-        ),
+        option("--data DIR", "Folder with the real data sets.", envvar="PROVENMF_DATA"),
     ] = None,
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="DIR", help="Folder for figures, tables and verdicts."
-        ),
+        Path, option("--output -o DIR", "Folder for figures, tables and verdicts.")
     ] = Path("results"),
     write_docs: Annotated[
-        bool, typer.Option("--write-docs", help="Write docs/reproduction.md from the results.")
+        bool, option("--write-docs", "Write docs/reproduction.md from the results.")
     ] = False,
 ) -> None:
     """Reproduce the tables and figures of the four papers, and check their claims.
@@ -60,9 +54,8 @@ def reproduce(
       provenmf reproduce --all --quick --output results
       provenmf reproduce --write-docs
     """
-    shared = options.shared()
     if show_list:
-        _show_list(output, shared.json)
+        _show_list(output)
         return
     from provenmf.reproduce import catalogue
 
@@ -79,52 +72,52 @@ def reproduce(
         raise InvalidInput(f"--data {data} is not a folder: give the one that holds the data sets")
     for name in wanted:
         refuse_overwriting(output / f"{name}.json")
+    from provenmf.reproduce.claims import Settings
+    from provenmf.reproduce.results import Result
+
     available = catalogue.experiments()
     for name in wanted:
-        _run(available[name], quick, data, output)
+        started, seed = time.perf_counter(), options.shared().random_state
+        with Progress(name, steps=1) as progress:
+            keep = None if quick else output
+            settings = Settings(quick, data, seed, progress.fraction, keep)
+            measured = available[name].measure(settings)
+        seconds = time.perf_counter() - started
+        _tell(Result(available[name], measured, quick, seed, seconds), output)
     if write_docs:
         _write_docs(output)
 
 
-def _run(experiment: Experiment, quick: bool, data: Path | None, output: Path) -> None:
-    from provenmf.reproduce.claims import Settings
-    from provenmf.reproduce.results import Result, write_result
+def _tell(result: Result, output: Path) -> None:
+    """Write a result, and say what was found."""
+    from provenmf.reproduce.results import write_result
 
-    seed = options.shared().random_state
-    started = time.perf_counter()
-    with Progress(experiment.name, steps=1) as progress:
-        keep = None if quick else output
-        settings = Settings(quick, data, seed, progress.fraction, keep)
-        measured = experiment.measure(settings)
-    result = Result(experiment, measured, quick, seed, time.perf_counter() - started)
     files = write_result(result, output)
     if options.shared().json:
-        from provenmf.io.records import strict_json
-
-        say(strict_json(result.to_dict()))
+        say_json(result.to_dict())
         return
-    say_wrapped(f"{experiment.name}: {experiment.title} ({experiment.paper})", indent="    ")
+    experiment = result.experiment
+    lines = [f"{experiment.name}: {experiment.title} ({experiment.paper})"]
     for judgement in result.judgements:
         clause = judgement.clause
         found = "" if judgement.value is None else f" {judgement.value:.4g}"
         wanted = f"[{clause.quantity}:{found}, wanted {clause.wanted}]"
-        say_wrapped(f"  {judgement.decision}: {clause.states} {wanted}", indent="    ")
-    say_wrapped(f"  Verdict: {result.verdict}", indent="    ")
+        lines.append(f"  {judgement.decision}: {clause.states} {wanted}")
     endings = ", ".join(sorted({path.suffix for path in files}))
-    written = f"{len(files)} files ({endings}) written to {output}"
-    say_wrapped(f"  {result.seconds:.1f} s; {written}", indent="    ")
+    lines.append(f"  Verdict: {result.verdict}")
+    lines.append(f"  {result.seconds:.1f} s; {len(files)} files ({endings}) written to {output}")
+    for line in lines:
+        say_wrapped(line, indent="    ")
 
 
-def _show_list(output: Path, as_json: bool) -> None:
+def _show_list(output: Path) -> None:
     """List the catalogue; no experiment is imported."""
     from provenmf.reproduce.catalogue import listing
     from provenmf.reproduce.results import read_record, read_results
 
     rows = listing(read_results(output), read_record())
-    if as_json:
-        from provenmf.io.records import strict_json
-
-        say(strict_json([vars(row) for row in rows]))
+    if options.shared().json:
+        say_json([vars(row) for row in rows])
         return
     for row in rows:
         say_wrapped(f"{row.name} ({row.paper}): {row.title} [{row.status}]", indent="    ")
@@ -132,28 +125,18 @@ def _show_list(output: Path, as_json: bool) -> None:
 
 def _write_docs(output: Path) -> None:
     """Judge the results in the folder, and those on record where there are none, and write both."""
+    from provenmf.reproduce import results
     from provenmf.reproduce.catalogue import document, experiments
-    from provenmf.reproduce.results import (
-        RECORD,
-        judge_again,
-        read_record,
-        read_results,
-        record_of,
-        write_file,
-    )
 
-    found = {**read_record(), **read_results(output)}
-    results = {
-        name: judge_again(experiment, found[name])
+    found = {**results.read_record(), **results.read_results(output)}
+    judged = {
+        name: results.judge_again(experiment, found[name])
         for name, experiment in experiments().items()
         if name in found
     }
-    texts = {
-        DOCUMENT: document(results),
-        Path("src/provenmf/reproduce") / RECORD: record_of(results),
-    }
-    for path, text in texts.items():
+    record = Path("src/provenmf/reproduce") / results.RECORD
+    for path, text in {DOCUMENT: document(judged), record: results.record_of(judged)}.items():
         if not path.parent.is_dir():
             raise InvalidInput(f"there is no folder {path.parent} here: run it in the repository")
-        write_file(path, text.encode())
+        results.write_file(path, text.encode())
         say(f"Written: {path}")

@@ -13,6 +13,7 @@ from provenmf.cli.analysis import (
     is_report,
     naming,
     refuse_overwriting,
+    say_found,
 )
 from provenmf.cli.messages import say
 from provenmf.errors import InvalidInput, printable
@@ -20,6 +21,7 @@ from provenmf.io.files import check_result, check_writable, existing
 from provenmf.progress import Progress
 
 LONGEST_NUMBER = 9  # digits
+MATRICES = "mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet"
 
 
 def certify(
@@ -43,7 +45,6 @@ def certify(
     result, data = check_result(result), existing(data)
     from provenmf.cli.fit import read_data
     from provenmf.io import load
-    from provenmf.io.records import strict_json
     from provenmf.methods.certify import certify as certify_result
     from provenmf.results.answers import Answer, ReadOptions
 
@@ -54,16 +55,14 @@ def certify(
         else:
             source = read_data(data, key=key, transpose=transpose).matrix
         certificate = certify_result(source, saved)
-    say(strict_json(certificate.to_dict()) if options.shared().json else str(certificate))
+    say_found(certificate)
 
 
 def report(
     result: options.Result,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="HTML file. Default: next to the result."
-        ),
+        options.option("--output -o FILE", "HTML file. Default: next to the result."),
     ] = None,
 ) -> None:
     """Write one self-contained HTML page about a saved result.
@@ -132,12 +131,7 @@ def parsed(pairs: list[str]) -> dict[int, str]:
 
 
 def convert(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="IN", help="Matrix: mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet."
-        ),
-    ],
+    data: Annotated[Path, typer.Argument(metavar="IN", help=f"Matrix: {MATRICES}.")],
     output: Annotated[Path, typer.Argument(metavar="OUT", help="File for the sparse rows (.npz).")],
     key: options.Key = None,
 ) -> None:

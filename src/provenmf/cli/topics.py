@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.analysis import Analysis
-from provenmf.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from provenmf.io import Counts
-
-By = Annotated[
-    str | None,
-    typer.Option(
-        "--by",
-        metavar="COLUMN",
-        help="Show the topics by a column, such as a year or an author. A folder of texts has "
-        "one column, named folder.",
-    ),
-]
-NameColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--name-column",
-        metavar="COLUMN",
-        help="Column (csv) or field (json) with a name or title for each document.",
-    ),
-]
-ReduceTo = Annotated[
-    int | None,
-    typer.Option(
-        "--reduce-to", metavar="N", min=1, help="Merge the most similar topics until N are left."
-    ),
-]
+from provenmf.cli.analysis import Analysis, read_column
+from provenmf.cli.options import option
 
 
 def topics(
@@ -54,18 +27,48 @@ def topics(
     output: options.Output = None,
     tables: options.Tables = None,
     field: options.Field = "text",
-    encoding: options.Encoding = "utf-8",
+    encoding: Annotated[
+        str, option("--encoding NAME", "Character encoding of the text files.")
+    ] = "utf-8",
     vocabulary: options.Vocabulary = None,
     key: options.Key = None,
-    min_documents: options.MinDocuments = 2,
-    max_share: options.MaxShare = 0.5,
+    min_documents: Annotated[
+        int,
+        option("--min-documents N", "Ignore words that occur in fewer than N documents.", min=1),
+    ] = 2,
+    max_share: Annotated[
+        float,
+        option(
+            "--max-share SHARE",
+            "Ignore words that occur in more than this share of the documents.",
+            min=0.0,
+            max=1.0,
+        ),
+    ] = 0.5,
     stop_words: options.StopWords = "auto",
-    skip_unreadable: options.SkipUnreadable = False,
+    skip_unreadable: Annotated[
+        bool, option("--skip-unreadable", "Skip files in a folder that are not text.")
+    ] = False,
     mail: options.Mail = False,
-    by: By = None,
-    name_column: NameColumn = None,
-    reduce_to: ReduceTo = None,
-    n_resamples: options.NResamples = 0,
+    by: Annotated[
+        str | None,
+        option(
+            "--by COLUMN",
+            "Show the topics by a column, such as a year or an author. A folder of texts has one "
+            "column, named folder.",
+        ),
+    ] = None,
+    name_column: Annotated[
+        str | None,
+        option(
+            "--name-column COLUMN",
+            "Column (csv) or field (json) with a name or title for each document.",
+        ),
+    ] = None,
+    reduce_to: Annotated[
+        int | None,
+        option("--reduce-to N", "Merge the most similar topics until N are left.", min=1),
+    ] = None,
     groups: options.Groups = None,
 ) -> None:
     """Find the topics of a collection of texts, with their words and example documents.
@@ -86,34 +89,38 @@ def topics(
       provenmf topics counts.npz --vocabulary words.txt -k 5
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """
-    analysis = Analysis("topics", locals(), vocabulary)
-    source = {
-        "field": field,
-        "encoding": encoding,
-        "skip_unreadable": skip_unreadable,
-        "mail": mail,
-    }
-    check_first_text(data, vocabulary, source)
+    analysis = Analysis(data, output, tables, vocabulary)
+    from provenmf.io.texts import TextFile, is_count_matrix
+
+    texts = None
+    if not is_count_matrix(data, vocabulary):
+        texts = TextFile(data, field, encoding, skip_unreadable=skip_unreadable, mail=mail)
+        if data.is_file():  # a pipe is read only once
+            # Notice a wrong field before anything slow is imported.
+            next(texts.texts([], []), None)
+    from provenmf.applications.topics.corpus import counts_at
+    from provenmf.applications.topics.texts import count_words
+
+    with analysis.reading() as progress:
+        if texts is None:
+            counts = counts_at(data, vocabulary, key)
+        else:
+            counts = count_words(
+                texts,
+                min_documents=min_documents,
+                max_share=max_share,
+                stop_words=read_stop_words(stop_words),
+                n_jobs=n_processes(),
+                progress=progress.documents,
+            )
+        of_documents = partial(read_column, data, names=counts.names or (), encoding=encoding)
+        periods = None if by is None else of_documents(by)
+        units = None if groups is None else of_documents(groups)
+        if name_column is not None:
+            counts = replace(counts, names=of_documents(name_column))
     from provenmf import confirm
     from provenmf.applications.topics import find_topics
 
-    with analysis.reading() as progress:
-        counts = read_corpus(
-            data,
-            key,
-            vocabulary,
-            progress.documents,
-            source=source,
-            words={
-                "min_documents": min_documents,
-                "max_share": max_share,
-                "stop_words": read_stop_words(stop_words),
-            },
-        )
-        periods = None if by is None else read_groups(data, by, counts, encoding)
-        units = None if groups is None else read_groups(data, groups, counts, encoding)
-        if name_column is not None:
-            counts = replace(counts, names=read_groups(data, name_column, counts, encoding))
     documents = [counts]
     del counts
     with analysis.fitting(method, n_topics) as more:
@@ -122,7 +129,6 @@ def topics(
             documents.pop(),  # releases the counts of words that are left out
             n_topics,
             method=method,
-            n_resamples=n_resamples,
             **more | {"evidence": more["evidence"] and not by_group},
         )
         if by_group:
@@ -132,46 +138,6 @@ def topics(
     if by is not None and periods is not None:
         result = result.grouped(periods, by)
     analysis.finish(result)
-
-
-def check_first_text(path: Path, vocabulary: Path | None, source: dict[str, Any]) -> None:
-    """Read the first text, so that a wrong field is noticed before anything slow is imported."""
-    from provenmf.io.texts import TextFile, is_count_matrix
-
-    if path.is_file() and not is_count_matrix(path, vocabulary):  # a pipe is read only once
-        next(TextFile(path, **source).texts([], []), None)
-
-
-def read_groups(path: Path, column: str, counts: Counts, encoding: str) -> list[str]:
-    """Return a value for each document: of the column, or the lines of a file of this name."""
-    from provenmf.io.texts import read_column
-
-    if Path(column).is_file():
-        return Path(column).read_text(encoding=encoding).splitlines()
-    if counts.texts is None:
-        raise InvalidInput(
-            f"{path} holds counts, which have no column {column!r}: leave it out, or name a file"
-        )
-    return read_column(path, column, counts.names or (), encoding)
-
-
-def read_corpus(
-    path: Path,
-    key: str | None,
-    vocabulary: Path | None,
-    progress: Callable[[int], None],
-    *,
-    source: dict[str, Any],
-    words: dict[str, Any],
-) -> Counts:
-    """Return word counts from texts or from a matrix file, whichever the path holds."""
-    from provenmf.applications.topics.corpus import counts_at
-    from provenmf.applications.topics.texts import count_words
-    from provenmf.io.texts import TextFile, is_count_matrix
-
-    if is_count_matrix(path, vocabulary):
-        return counts_at(path, vocabulary, key)
-    return count_words(TextFile(path, **source), **words, n_jobs=n_processes(), progress=progress)
 
 
 def n_processes() -> int:

@@ -38,8 +38,6 @@ WRONG = [
     ("topics gap.csv -k 2", ["it has name, a, b", "--field"]),
     ("communities empty.csv -k 2", ["empty.csv"]),
     ("unmix cube.npy -k 3 --shape wide", ["wide", "95x95"]),
-    ("generate magic", ["magic", "separable"]),
-    ("generate separable colour=1", ["colour"]),
     ("reproduce fig99", ["fig99", "--list"]),
     ("reproduce", ["--list"]),
 ]

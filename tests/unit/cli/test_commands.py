@@ -55,18 +55,13 @@ def test_certify_agrees_with_the_stored_certificate(run, separable, tmp_path):
     assert again["checks"][-1]["status"] == "holds"
 
 
-def test_report_of_a_saved_result(run, separable, tmp_path):
-    run("fit", separable, "-k", 2, "--method", "spa", "--no-report", "-o", "r.npz")
-    ran = run("report", "r.npz")
-    assert ran.code == 0
-    assert "separable" in (tmp_path / "r.html").read_text()
-
-
 def test_topics_of_texts(run, corpus):
     ran = run("topics", corpus, "-k", 2, "--method", "spa")
     assert ran.code == 0, ran
     assert_readable(ran.out)
     found = json.loads(run("topics", corpus, "-k", 2, "--method", "spa", "--json").out)
+    assert found["n_rows"] == 60 and found["factorized"]["n_rows"] != 60
+    assert any("coherence" in meaning for meaning in found["scores"])
     subjects = [set(c["largest"][:6]) for c in found["components"]]
     assert {"bread", "flour", "oven", "yeast", "crust", "salt"} in subjects
     assert {"ship", "sail", "harbour", "storm", "wave", "anchor"} in subjects
@@ -96,9 +91,9 @@ def test_communities_and_their_certificate(run, graph, tmp_path):
 
 def test_communities_by_every_method(run, graph, tmp_path):
     from provenmf.applications.communities import METHODS
-    from provenmf.cli.applications import COMMUNITY_METHODS
 
-    assert COMMUNITY_METHODS == f"One of {', '.join(METHODS)}."
+    listed = " ".join(run("communities", "--help").out.split())
+    assert f"One of {', '.join(METHODS)}." in listed
     for method in METHODS:
         ran = run("communities", graph, "-k", 2, "-m", method, "-o", f"{method}.npz")
         assert ran.code == 0, ran
@@ -128,41 +123,13 @@ def test_parts_of_images(run, tmp_path):
     assert run("certify", "images-result.npz", "images.npz").code == 0
 
 
-def test_generate_holds_the_truth(run, tmp_path):
-    assert (
-        run("generate", "separable", "n_rows=50", "n_columns=6", "n_components=3", "snr=20").code
-        == 0
-    )
-    with np.load(tmp_path / "separable.npz", allow_pickle=False) as sample:
-        assert sample["data"].shape == (50, 6)
-        assert sample["components"].shape == (3, 6)
-        assert "anchors" in sample.files
-
-
-def test_generate_every_model(run, tmp_path):
-    from provenmf.cli.examples import GENERATORS
-
-    for model in GENERATORS:
-        sizes = [] if model in ("middle-points", "network") else ["n_rows=60"]
-        sizes += [] if model == "network" else ["n_components=3"]
-        ran = run("generate", model, *sizes, "-o", f"{model}.npz")
-        assert ran.code == 0, ran
-        with np.load(tmp_path / f"{model}.npz", allow_pickle=False) as sample:
-            assert "data" in sample.files
-
-
 def test_diagnose_in_words_and_as_json(run, separable):
     ran = run("diagnose", separable, "--methods", "spa,cones")
     assert ran.code == 0, ran
     assert_readable(ran.out)
-    content = json.loads(run("diagnose", separable, "--methods", "spa", "--json").out)
-    assert list(content["certificates"]) == ["spa"]
-
-
-def test_diagnose_compares_with_hals_unless_methods_are_named(run, separable):
+    named = json.loads(run("diagnose", separable, "--methods", "spa", "--json").out)
+    assert list(named["certificates"]) == ["spa"] and named["polished"] is None
     assert json.loads(run("diagnose", separable, "--json").out)["polished"] is not None
-    named = run("diagnose", separable, "--methods", "spa", "--json").out
-    assert json.loads(named)["polished"] is None
 
 
 def test_reproduce_lists_every_table_and_figure(run):
@@ -174,10 +141,12 @@ def test_reproduce_lists_every_table_and_figure(run):
     assert {"and-fig1", "and-table1", "cones-fig1", "merit-table4"} <= {row["name"] for row in rows}
 
 
-def test_version(run):
+def test_version_and_options_that_a_command_does_not_have(run, separable):
     import provenmf
 
     assert run("--version").out.strip() == f"provenmf {provenmf.__version__}"
+    ran = run("report", separable, "--max-iter", 3)
+    assert ran.code == 2 and "No such option: --max-iter" in ran.err
 
 
 def test_mail_leaves_out_headers_and_certify_does_the_same(run, tmp_path):
@@ -207,20 +176,6 @@ def test_names_in_a_table_are_shown(run, tmp_path):
     assert "cid" in (tmp_path / "r.html").read_text()
 
 
-def test_json_counts_documents_and_has_the_scores(run, corpus):
-    found = json.loads(run("topics", corpus, "-k", 2, "--json", "--no-report").out)
-    assert found["n_rows"] == 60 and found["factorized"]["n_rows"] != 60
-    assert any("coherence" in meaning for meaning in found["scores"])
-
-
-def test_options_of_the_program_stand_in_any_place_but_not_in_vain(run, separable):
-    first = run("--json", "fit", separable, "-k", 3, "-m", "spa", "--no-report")
-    last = run("fit", separable, "-k", 3, "-m", "spa", "--no-report", "--json")
-    assert json.loads(first.out)["anchors"] == json.loads(last.out)["anchors"]
-    ran = run("report", separable, "--max-iter", 3)
-    assert ran.code == 2 and "report has no --max-iter: leave it out" in ran.err
-
-
 @pytest.mark.parametrize("name", ["posts.csv", "posts.json"])
 def test_texts_as_other_programs_write_them(run, corpus, tmp_path, name):
     lines = corpus.read_text().splitlines()
@@ -231,12 +186,6 @@ def test_texts_as_other_programs_write_them(run, corpus, tmp_path, name):
     (tmp_path / name).write_text(text)
     ran = run("topics", name, "-k", 2, "--no-report", "--json")
     assert ran.code == 0 and json.loads(ran.out)["n_rows"] == 60, ran
-
-
-def test_a_wrong_field_is_answered_with_those_there_are(run, tmp_path):
-    (tmp_path / "posts.csv").write_text("id;body\n1;ship sail\n2;bread oven\n")
-    ran = run("topics", "posts.csv", "-k", 2)
-    assert ran.code == 2 and "it has id, body" in ran.err and "--field 'body'" in ran.err, ran
 
 
 def test_numbers_of_topics_of_texts_are_compared(run, tmp_path):
@@ -264,3 +213,13 @@ def test_documents_have_names_from_a_column(run, tmp_path, corpus):
     assert load(tmp_path / "posts-result.npz").row_names[7] == "title 7"
     wrong = run("topics", tmp_path / "posts.csv", "-k", 2, "--name-column", "name", "--force")
     assert wrong.code == 2 and "no column 'name': choose one of text, title" in wrong.err
+
+
+def test_a_fit_goes_on_from_its_checkpoint(run, separable):
+    common = ["fit", separable, "-m", "hals", "--max-iter", 20, "--no-report", "--no-certify"]
+    common += ["--no-evidence", "--checkpoint", "kept", "-k"]
+    for output in ("one.npz", "two.npz"):
+        assert run(*common, 3, "-o", output).code == 0
+    assert load("one.npz") == load("two.npz")
+    refused = run(*common, 2, "-o", "three.npz")
+    assert refused.code == 2 and "belongs to another fit" in refused.err

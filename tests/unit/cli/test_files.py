@@ -2,7 +2,6 @@
 
 import sys
 
-import numpy as np
 import pandas
 import pytest
 
@@ -89,18 +88,6 @@ def test_tables_of_topics_and_communities(run, corpus, graph, tmp_path):
     assert {"memberships.csv", "overview.csv"} <= set(names)
 
 
-def test_generated_data_are_not_overwritten_silently(run, tmp_path):
-    small = ("generate", "separable", "n_rows=20", "n_columns=5", "n_components=2")
-    run(*small)
-    assert "separable-2.npz" in run(*small).out
-    before = (tmp_path / "separable.npz").read_bytes()
-    ran = run(*small, "--random-state", 1, "-o", "separable.npz")
-    assert ran.code == 2 and "--force" in ran.err
-    assert (tmp_path / "separable.npz").read_bytes() == before
-    assert run(*small, "--random-state", 1, "-o", "separable.npz", "--force").code == 0
-    assert (tmp_path / "separable.npz").read_bytes() != before
-
-
 def test_the_demo_keeps_a_folder_with_files_as_it_is(run, tmp_path):
     (tmp_path / "shown").mkdir()
     (tmp_path / "shown" / "topics.npz").touch()
@@ -115,27 +102,13 @@ def test_an_outcome_of_an_experiment_is_not_overwritten_silently(run, tmp_path):
     assert ran.code == 2 and "--force" in ran.err, ran
 
 
-def test_maps_of_a_cube(run, tmp_path):
-    mixed = np.random.default_rng(0).dirichlet(np.ones(3), 36).reshape(6, 6, 3)
-    np.save(tmp_path / "cube.npy", mixed)
-    unmix = ("unmix", "cube.npy", "-k", 2, "--no-report", "--no-certify")
-    assert run(*unmix, "--maps", "a.tif").code == 0
-    assert (tmp_path / "a.tif").stat().st_size > 4 * 2 * 36
-    ran = run(*unmix, "--maps", "a.tif")
-    assert ran.code == 2 and "--maps" in ran.err and "--force" in ran.err
-    assert "end it in .tif" in " ".join(run(*unmix, "--maps", "a.png").err.split())
-
-
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file systems want UTF-8")
 def test_names_without_an_encoding_are_written_all_the_same(run, tmp_path):
-    """Names of files may be any bytes; tables, checkpoints, reports ended in UnicodeEncodeError."""
+    """Names of files may be any bytes; tables, reports ended in UnicodeEncodeError."""
     (tmp_path / "letters").mkdir()
     for i, text in enumerate(["ship sail wave", "bread oven flour"] * 4):
         (tmp_path / "letters" / f"{i}\udcff.txt").write_text(text)
-    ran = run(
-        *("topics", "letters", "-k", 2, "-o", "t.npz", "--tables", "tables"),
-        *("--checkpoint", "kept", "--json"),
-    )
+    ran = run("topics", "letters", "-k", 2, "-o", "t.npz", "--tables", "tables", "--json")
     assert ran.code == 0, ran
     assert run("label", "t.npz", "1=\udcff").code == 0
     assert run("report", "t.npz", "-o", "page.html").code == 0

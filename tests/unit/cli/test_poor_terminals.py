@@ -98,14 +98,14 @@ def test_a_reader_that_goes_away_is_no_error(folder, command):
 
 @pytest.mark.parametrize("columns", ["0", "-5", "100000", "1"])
 def test_terminals_of_sizes_that_no_terminal_has(folder, columns):
-    for command in (["diagnose", "m.npy", "--methods", "spa"], ["generate"], ["--help"]):
+    for command in (["diagnose", "m.npy", "--methods", "spa"], ["--help"]):
         done = run(command, folder, COLUMNS=columns)
         assert done.returncode == 0, done.stderr
         assert max(map(len, done.stdout.decode().splitlines())) <= 200
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-@pytest.mark.parametrize("seconds", [0.1, 0.3, 0.6, 1.0])
+@pytest.mark.parametrize("seconds", [0.4, 1.0])
 def test_an_interruption_while_libraries_load_is_one_line(folder, seconds):
     process = subprocess.Popen(
         [sys.executable, "-m", "provenmf", *SPA],
