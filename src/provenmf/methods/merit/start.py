@@ -354,12 +354,14 @@ def find_number(blocks: Blocks, solve: Solve) -> tuple[int, str]:
 def fitting_penalty(
     read: Callable[[float], Reading], spread: float, exact: float, readings: list[Reading]
 ) -> Reading | None:
-    """Return the rows that stand out at the largest penalty that follows from their own noise.
+    """Return the rows that stand out most among those at a penalty that follows from their noise.
 
-    All readings are appended to the list.
+    An anchor that is missed can pass for noise, so that fewer rows may fit a larger penalty; they
+    stand out less. All readings are appended to the list.
     """
     limits = settings.SETTINGS
     tried: set[frozenset[int]] = set()
+    best: Reading | None = None
     for halvings in range(limits.path_steps):
         reading = read(spread / 2**halvings)
         readings.append(reading)
@@ -374,8 +376,9 @@ def fitting_penalty(
             again = read(multiple * reading.squared_noise)
             readings.append(again)
             if again.anchors == reading.anchors and again.drop >= limits.least_drop:
-                return again
-    return None
+                best = again if best is None or again.drop > best.drop else best
+                break
+    return best
 
 
 def reading_at(
