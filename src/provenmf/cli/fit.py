@@ -184,7 +184,7 @@ def rank(
         if not texts:
             source = read_data(data, key=key, transpose=transpose, missing=True).matrix
     from provenmf import choose_rank
-    from provenmf.applications.topics.numbers import topic_numbers
+    from provenmf.applications.topics.groups import topic_numbers
 
     what = "topics" if texts else "components"
     with naming(data), Progress(f"Comparing numbers of {what} of {printable(data.name)}") as shown:

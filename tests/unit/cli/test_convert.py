@@ -9,8 +9,9 @@ import scipy.io
 import scipy.sparse as sp
 
 from provenmf import load
-from provenmf.applications.topics.texts import write_counts
+from provenmf.applications import count_words
 from provenmf.io import TextFile, read_table
+from provenmf.io.rows import write_sparse_rows
 
 anndata = pytest.importorskip("anndata")
 
@@ -67,8 +68,9 @@ LINES = ["ship sail wave", "", "bread oven", "ship", "oven bread yeast", "sail s
 
 def test_topics_of_converted_texts_are_those_of_the_texts(run, tmp_path):
     texts(tmp_path / "t.jsonl", LINES * 5)
-    write_counts(TextFile(tmp_path / "t.jsonl"), tmp_path / "t.npz")
-    assert sp.load_npz(tmp_path / "t.npz").dtype == np.int32
+    counts = count_words(TextFile(tmp_path / "t.jsonl"))
+    named = {"rows": list(counts.names), "columns": counts.vocabulary.tolist()}
+    write_sparse_rows(tmp_path / "t.npz", [counts.matrix], len(counts.vocabulary), named)
     assert run("topics", "t.jsonl", "-k", 2, "-o", "a.npz", "--no-report").code == 0
     ran = run("topics", "t.npz", "-k", 2, "-o", "b.npz", "--no-report")
     assert ran.code == 0, ran

@@ -148,7 +148,7 @@ def test_a_mistake_is_told_before_the_libraries_load(folder):
 
 
 def test_the_languages_of_the_option_are_those_of_the_library():
-    from provenmf.applications.topics.languages import stop_word_lists
+    from provenmf.applications.topics.texts import stop_word_lists
     from provenmf.cli import options
 
     assert options.LANGUAGES == tuple(stop_word_lists())

@@ -1,11 +1,10 @@
 """Topics of a corpus and the share of each topic in each document.
 
-Read `find.py` first. Texts are counted by `texts.py` with the help of `languages.py`; counts are
-held as blocks of documents (`corpus.py`). The solver (`solver.py`) reads topics off the
-co-occurrence of words (`cooccurrence.py`) or starts from groups of documents (`groups.py`),
-refines them (`refinement.py`) and infers the weights of documents (`inference.py`, `kernels.py`).
-The answer (`answer.py`, `measures.py`) can be edited by hand (`edits.py`); `numbers.py` compares
-numbers of topics.
+Read `find.py` first. Texts are counted by `texts.py`; counts are held as blocks of documents
+(`corpus.py`). The solver (`solver.py`) reads topics off the co-occurrence of words
+(`cooccurrence.py`) or starts from groups of documents (`groups.py`), refines them (`refinement.py`)
+and infers the weights of documents (`inference.py`). The answer (`answer.py`) can be edited by hand
+(`edits.py`).
 """
 
 from provenmf.applications.topics.answer import Topics

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.applications.topics import edits
 from provenmf.applications.topics.corpus import (
+    WordCounts,
     counts_at,
     counts_of_words,
     unit_documents,
     whole_matrix,
 )
-from provenmf.applications.topics.inference import weights_in
-from provenmf.applications.topics.measures import FAINT, N_TOP_WORDS, top_columns_of
+from provenmf.applications.topics.inference import topics_of, weights_in
 from provenmf.applications.topics.solver import count_problem
 from provenmf.applications.topics.texts import Tokenizer
 from provenmf.arguments import checked
@@ -29,12 +30,20 @@ from provenmf.budget import computed_once
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile, is_count_matrix
 from provenmf.linalg.norms import rows_to_sum_one
-from provenmf.metrics.topics import similarity_count
+from provenmf.metrics.topics import coherences, relevance, similarity_count, top_words
 from provenmf.results.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
 from provenmf.results.states import NOT_SAVED, Shape
 
 if TYPE_CHECKING:
     import pandas
+
+N_TOP_WORDS = 20
+N_EXAMPLES = 3
+SNIPPET = 400
+FAINT = 0.01  # of the weight of a topic's largest word; a word with less is not listed
+NEGLIGIBLE = 0.1  # of the weight of a topic's 20th largest word
+# The parameter of relevance where the documents with each word are known (docs/decisions.md).
+MIX = 0.1
 
 
 @dataclass(frozen=True)
@@ -304,58 +313,10 @@ class Topics(Answer):
             tables["topics_by_group"] = pandas.DataFrame(found, index=index, columns=columns)
         return tables
 
-    @checked()
-    def merge(self, numbers: Sequence[int], documents: object = None) -> Topics:
-        """Merge several topics into one, with refitted weights and a new certificate.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-            The topics to merge, counted from 1 as in their names.
-        documents : texts, Counts or matrix of counts, optional
-            The documents that the topics were found in; needed for topics loaded from a file.
-
-        Returns
-        -------
-        Topics
-            Without anchor words: the certificate is that of documents of unit length factorized
-            with these topics. Default names are renumbered; names that you gave are kept.
-
-        Examples
-        --------
-        >>> from provenmf.applications import find_topics
-        >>> texts = ["ship sail wave", "bread oven yeast", "ship wave harbour", "oven bread"] * 3
-        >>> topics = find_topics(texts, 2).labelled({1: "one", 2: "two"})
-        >>> topics.merge([1, 2]).component_names
-        ('one + two',)
-        """
-        from provenmf.applications.topics.edits import merge
-
-        return merge(self, numbers, documents)
-
-    @checked()
-    def drop(self, numbers: Sequence[int], documents: object = None) -> Topics:
-        """Remove topics; see `merge` for the parameters and the result."""
-        from provenmf.applications.topics.edits import drop
-
-        return drop(self, numbers, documents)
-
-    @checked()
-    def split(self, number: int, documents: object = None, *, random_state: Any = 0) -> Topics:
-        """Split a topic in two by factorizing the words that it explains; see `merge`."""
-        from provenmf.applications.topics.edits import split
-
-        return split(self, number, documents, random_state=random_state)
-
-    @checked()
-    def reduced_to(self, n_topics: int, documents: object = None) -> Topics:
-        """Merge topics until `n_topics` are left, each time those that differ least; see `merge`.
-
-        The loss of a merger is the information about words that is lost (Slonim & Tishby 1999).
-        """
-        from provenmf.applications.topics.edits import reduce_to
-
-        return reduce_to(self, n_topics, documents)
+    merge = edits.merge
+    drop = edits.drop
+    split = edits.split
+    reduced_to = edits.reduced_to
 
     def factorized(self) -> str:
         """Describe the factorized matrix: words as points, or documents of unit length."""
@@ -402,3 +363,85 @@ class Topics(Answer):
         """
         counts, _ = counts_of_words(data, self.vocabulary, self.word_columns, self.tokenizer)
         return weights_in(counts, self.topics, self.prior)
+
+
+def measured(
+    topics: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    word_shares: NDArray[np.floating] | None,
+    weights: NDArray[np.float64],
+    counts: WordCounts,
+    texts: Sequence[str] | TextFile | None,
+) -> dict[str, Any]:
+    """Compute quality measures and example documents of topics, as fields of `Topics`."""
+    documents = counts.documents
+    best = top_columns_of(topics, N_TOP_WORDS, frequency, documents, shares(weights), word_shares)
+    examples = _example_documents(weights, counts.lengths)
+    return {
+        **coherences(best, counts.blocks),
+        "word_documents": documents,
+        "word_shares": word_shares,
+        "example_documents": examples,
+        "example_texts": _example_texts(texts, examples),
+    }
+
+
+def top_columns_of(
+    topics: NDArray[np.float64],
+    n_words: int,
+    frequency: NDArray[np.float64],
+    documents: NDArray[np.integer],
+    topic_shares: NDArray[np.float64],
+    word_shares: NDArray[np.floating] | None,
+) -> NDArray[np.intp]:
+    """Return the columns of each topic's top words (k, n_words).
+
+    Words are ranked by relevance. A word needs
+    a tenth of the weight of the topic's 20th largest word: relevance alone lists words
+    that are typical of a topic but hardly occur in it.
+
+    documents, word_shares : see `Topics`; topic_shares : of the whole corpus.
+    """
+    if word_shares is None:
+        joint = topics * topic_shares[:, None]
+        by_topic = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)  # p(topic | word)
+        probable = topics
+    else:
+        by_topic = word_shares.astype(np.float64)
+        probable = topics_of(by_topic.T, frequency)
+    found = relevance(probable, frequency, mix=MIX, documents=by_topic * documents)
+    place = max(0, topics.shape[1] - max(n_words, N_TOP_WORDS))
+    least = NEGLIGIBLE * np.partition(topics, place, axis=1)[:, place]
+    return top_words(np.where(topics >= least[:, None], found, -np.inf), n_words)
+
+
+def _example_documents(
+    weights: NDArray[np.float64], lengths: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """Select the most representative documents of each topic, padded with −1.
+
+    Weight times n / (n + median n) for a document of n words: hundreds of short documents have a
+    weight of one, and what a few words say is uncertain.
+    """
+    typical = float(np.median(lengths)) or 1.0
+    certain = lengths / (lengths + typical)
+    found = np.full((weights.shape[1], min(N_EXAMPLES, len(weights))), -1, dtype=np.intp)
+    for examples, weight in zip(found, weights.T):  # a topic at a time: documents may be millions
+        score = weight * certain
+        least = np.partition(score, -len(examples))[-len(examples)]
+        near = np.flatnonzero((score >= least) & (weight > 0))
+        best = near[np.argsort(-score[near], kind="stable")][: len(examples)]
+        examples[: len(best)] = best
+    return found
+
+
+def _example_texts(
+    known: Sequence[str] | TextFile | None, examples: NDArray[np.intp]
+) -> NDArray[np.str_] | None:
+    """Return the first characters of the example documents, or None if texts are unknown."""
+    if known is None:
+        return None
+    places = examples[examples >= 0].tolist()
+    texts = known.at(places) if isinstance(known, TextFile) else {i: known[i] for i in places}
+    shown = [[texts.get(i, "")[:SNIPPET] for i in row] for row in examples]
+    return np.array(shown, dtype=np.str_)

@@ -23,6 +23,7 @@ from provenmf.applications.topics.texts import (
     count_words,
     counted_texts,
     splitting_of,
+    with_entries,
 )
 from provenmf.budget import announce_gathering, block_bytes, computed_once, room_for_parts
 from provenmf.data import Blocks, MappedBlocks, as_blocks, is_outside_memory
@@ -144,21 +145,7 @@ class WordCounts:
     def of_words(self, columns: NDArray[np.intp]) -> WordCounts:
         """Select counts of words, given in increasing order; counts in memory are copied once."""
         chosen = MappedBlocks(self.blocks, partial(chosen_columns, columns), n_columns=len(columns))
-        if not self.blocks.in_memory:
-            return WordCounts(chosen)
-        return WordCounts(_assembled(chosen, int(self.documents[columns].sum())))
-
-
-def _assembled(blocks: Blocks, entries: int) -> sp.csr_array:
-    """Join all blocks in one matrix with the given number of entries, without a second copy."""
-    data, indices = np.empty(entries, blocks.dtype), np.empty(entries, np.int32)
-    pointers, filled = np.zeros(blocks.n_rows + 1, np.int64), 0
-    for start, stop, block in blocks.each(as_rows):
-        data[filled : filled + block.nnz] = block.data
-        indices[filled : filled + block.nnz] = block.indices
-        pointers[start + 1 : stop + 1] = filled + block.indptr[1:]
-        filled += block.nnz
-    return sp.csr_array((data, indices, pointers), shape=blocks.shape)
+        return WordCounts(chosen.everything() if self.blocks.in_memory else chosen)
 
 
 def _in_parts(matrix: Any) -> Blocks:
@@ -218,16 +205,12 @@ def chosen_columns(columns: NDArray[np.intp], block: sp.csr_array) -> sp.csr_arr
     place = np.full(block.shape[1], -1, dtype=block.indices.dtype)
     place[columns] = np.arange(len(columns))
     found = place[block.indices]
-    kept = (found >= 0) & (block.data != 0)
-    ends = np.concatenate([[0], np.cumsum(kept)])[block.indptr].astype(block.indptr.dtype)
-    return sp.csr_array((block.data[kept], found[kept], ends), (block.shape[0], len(columns)))
+    return with_entries(block, (found >= 0) & (block.data != 0), found, len(columns))
 
 
 def without(counts: sp.csr_array, entries: NDArray[np.bool_]) -> sp.csr_array:
     """Return the counts without the given stored entries."""
-    kept = ~entries
-    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr].astype(counts.indptr.dtype)
-    return sp.csr_array((counts.data[kept], counts.indices[kept], ends), counts.shape)
+    return with_entries(counts, ~entries, counts.indices, counts.shape[1])
 
 
 def boilerplate_words(counts: WordCounts) -> NDArray[np.intp]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.topics.answer import Topics
 from provenmf.applications.topics.corpus import (
     WordCounts,
     counts_of_words,
@@ -25,17 +24,43 @@ from provenmf.applications.topics.corpus import (
     whole_matrix,
 )
 from provenmf.applications.topics.inference import weights_in
-from provenmf.applications.topics.measures import measured
+from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
 from provenmf.linalg.norms import rows_to_sum_one
 
+if TYPE_CHECKING:
+    from provenmf.applications.topics.answer import Topics
+
 Floats = NDArray[np.float64]
 
 
+@checked()
 def merge(answer: Topics, numbers: Sequence[int], documents: object = None) -> Topics:
-    """Merge several topics into one; see `Topics.merge`."""
-    chosen = checked(answer, numbers, least=2)
+    """Merge several topics into one, with refitted weights and a new certificate.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        The topics to merge, counted from 1 as in their names.
+    documents : texts, Counts or matrix of counts, optional
+        The documents that the topics were found in; needed for topics loaded from a file.
+
+    Returns
+    -------
+    Topics
+        Without anchor words: the certificate is that of documents of unit length factorized
+        with these topics. Default names are renumbered; names that you gave are kept.
+
+    Examples
+    --------
+    >>> from provenmf.applications import find_topics
+    >>> texts = ["ship sail wave", "bread oven yeast", "ship wave harbour", "oven bread"] * 3
+    >>> topics = find_topics(texts, 2).labelled({1: "one", 2: "two"})
+    >>> topics.merge([1, 2]).component_names
+    ('one + two',)
+    """
+    chosen = places_of(answer, numbers, least=2)
     counts = counts_behind(answer, documents)
     mass = words_of_topics(answer, counts.matrix)
     groups = [[i] for i in range(answer.n_components) if i not in chosen[1:]]
@@ -44,8 +69,12 @@ def merge(answer: Topics, numbers: Sequence[int], documents: object = None) -> T
     return regrouped(answer, groups, mass, counts, told)
 
 
-def reduce_to(answer: Topics, n_topics: int, documents: object = None) -> Topics:
-    """Merge topics at least loss until `n_topics` are left; see `Topics.reduced_to`."""
+@checked()
+def reduced_to(answer: Topics, n_topics: int, documents: object = None) -> Topics:
+    """Merge topics until `n_topics` are left, each time those that differ least; see `merge`.
+
+    The loss of a merger is the information about words that is lost (Slonim & Tishby 1999).
+    """
     if not 1 <= n_topics <= answer.n_components:
         raise InvalidInput(
             f"cannot reduce {answer.n_components} topics to {n_topics}: give a number from 1 to "
@@ -53,14 +82,19 @@ def reduce_to(answer: Topics, n_topics: int, documents: object = None) -> Topics
         )
     counts = counts_behind(answer, documents)
     mass = words_of_topics(answer, counts.matrix)
-    groups = least_loss_groups(answer.topics, mass, n_topics)
+    joined = {i: [i] for i in range(answer.n_components)}
+    order = joining_order(answer.topics, mass)[: answer.n_components - n_topics]
+    for number, (i, j, _) in enumerate(order, answer.n_components):
+        joined[number] = sorted(joined.pop(i) + joined.pop(j))
+    groups = sorted(joined.values())
     told = f"{answer.n_components} topics were reduced to {n_topics} by merging similar topics"
     return regrouped(answer, groups, mass, counts, told)
 
 
+@checked()
 def drop(answer: Topics, numbers: Sequence[int], documents: object = None) -> Topics:
-    """Remove topics; see `Topics.drop`."""
-    chosen = checked(answer, numbers, least=1)
+    """Remove topics; see `merge` for the parameters and the result."""
+    chosen = places_of(answer, numbers, least=1)
     kept = [i for i in range(answer.n_components) if i not in chosen]
     if not kept:
         raise InvalidInput("numbers names every topic: keep at least one")
@@ -72,15 +106,16 @@ def drop(answer: Topics, numbers: Sequence[int], documents: object = None) -> To
     return refitted(answer, answer.topics[kept], prior, shares, names, counts, told)
 
 
+@checked()
 def split(
     answer: Topics, number: int, documents: object = None, *, random_state: Any = 0
 ) -> Topics:
-    """Split a topic in two; see `Topics.split`.
+    """Split a topic in two by factorizing the words that it explains; see `merge`.
 
     The expected counts of the topic, c_dw p(topic | document, word), are factorized again with two
     components under the Kullback-Leibler divergence.
     """
-    (topic,) = checked(answer, [number], least=1)
+    (topic,) = places_of(answer, [number], least=1)
     counts = counts_behind(answer, documents)
     shares = responsibilities(counts.matrix, answer.document_weights, answer.topics, topic)
     used = np.flatnonzero(shares.sum(axis=1) > 0)
@@ -113,7 +148,7 @@ def shares_of_parts(weights: Floats, components: Floats) -> NDArray[np.float32]:
     return np.asarray(parts, dtype=np.float32)
 
 
-def checked(answer: Topics, numbers: Sequence[int], *, least: int) -> list[int]:
+def places_of(answer: Topics, numbers: Sequence[int], *, least: int) -> list[int]:
     """Validate one-based topic numbers and return them as sorted zero-based indices."""
     places = sorted({int(number) - 1 for number in numbers})
     wrong = next((place for place in places if not 0 <= place < answer.n_components), None)
@@ -153,14 +188,6 @@ def words_of_topics(answer: Topics, matrix: sp.csr_array) -> Floats:
     """Compute the expected number of word occurrences in each topic."""
     lengths = np.asarray(matrix.sum(axis=1), dtype=np.float64)
     return np.maximum(np.asarray(lengths @ answer.document_weights), np.finfo(float).tiny)
-
-
-def least_loss_groups(topics: Floats, mass: Floats, n_groups: int) -> list[list[int]]:
-    """Merge pairs until `n_groups` are left, each time those that lose least information."""
-    groups = {i: [i] for i in range(len(topics))}
-    for number, (i, j, _) in enumerate(joining_order(topics, mass)[: len(topics) - n_groups]):
-        groups[len(topics) + number] = sorted(groups.pop(i) + groups.pop(j))
-    return sorted(groups.values())
 
 
 def joining_order(topics: Floats, mass: Floats) -> list[tuple[int, int, float]]:
@@ -233,6 +260,8 @@ def refitted(
     told: str,
 ) -> Topics:
     """Return the answer for edited topics, with new weights, certificate and measures."""
+    from provenmf.applications.topics.answer import measured
+
     options = {"known_components": topics}
     fit = fit_matrix(unit_documents(counts.matrix), len(topics), "hals", options)
     known = WordCounts(counts.matrix)
@@ -250,7 +279,6 @@ def refitted(
         candidate_words=None,
         eigenvalues=None,
         noise_edge=np.nan,
-        corpus=answer.corpus,
         **measured(topics, answer.word_frequency, word_shares, weights, known, counts.texts),
     )
 

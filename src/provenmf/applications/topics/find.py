@@ -32,7 +32,7 @@ from provenmf.applications.fitting import (
     found_fewer,
     simplex_weights,
 )
-from provenmf.applications.topics.answer import Topics, TopicSettings
+from provenmf.applications.topics.answer import Topics, TopicSettings, measured
 from provenmf.applications.topics.corpus import (
     WordCounts,
     as_word_counts,
@@ -42,7 +42,6 @@ from provenmf.applications.topics.corpus import (
     whole_matrix,
 )
 from provenmf.applications.topics.inference import topics_of, weights_in
-from provenmf.applications.topics.measures import measured, pooled_shares
 from provenmf.applications.topics.solver import (
     CountProblem,
     count_problem,
@@ -56,6 +55,7 @@ from provenmf.data import Blocks
 from provenmf.data.door import check_unchanged, fingerprint_of
 from provenmf.errors import counted
 from provenmf.linalg.norms import rows_to_sum_one
+from provenmf.linalg.storage import Matrix
 from provenmf.methods import estimator_class, options_of_method
 from provenmf.methods.error_bars import error_bars, resampled
 from provenmf.results import Factorization
@@ -246,6 +246,26 @@ def by_size(found: Found, counts: WordCounts) -> tuple[Found, NDArray[np.float64
     return found, weights
 
 
+def pooled_shares(
+    by_points: NDArray[np.float64], weights: NDArray[np.float64], counts: WordCounts
+) -> NDArray[np.float32]:
+    """Score each word as an indicator of each topic (k, words), by its point and its documents.
+
+    The geometric mean of p(topic | word) as the points have it (words, k), and of the mean weight
+    of the topic in the documents that have the word. A word at a vertex need not be in documents
+    about the topic, and a word of such documents need not be of the topic: both are asked for.
+    """
+    sums = counts.blocks.map_reduce(weights_beside_words, weights)
+    by_documents = sums / np.maximum(counts.documents, 1)[:, None]
+    return np.asarray(np.sqrt(by_points * by_documents).T, dtype=np.float32)
+
+
+def weights_beside_words(block: Matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum the topic weights of the documents that contain each word (words, k)."""
+    there = sp.csr_array(block != 0, dtype=np.float64)
+    return np.asarray(there.T @ weights)
+
+
 def notes_on(
     found: Found, counts: WordCounts, n_topics: int | None, bars: ErrorBars | None
 ) -> list[str]:
@@ -296,7 +316,7 @@ def from_problem(
     factorization = fit_matrix(problem.points, number, method, options, argument="n_topics")
     assert factorization.anchors is not None  # every method here chooses rows
     anchors = problem.candidates[factorization.anchors]
-    found = topics_at(counts, problem.view, problem.words, anchors, refine=refine)
+    found = topics_at(counts, problem, anchors, refine=refine)
     return Found(
         factorization,
         found.topics,

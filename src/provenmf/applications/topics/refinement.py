@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv, psi
 
 from provenmf.applications.topics.corpus import WordCounts, by_rank, without
-from provenmf.applications.topics.inference import infer_documents
+from provenmf.applications.topics.inference import LANES, Ints, Reals, infer_documents, kernel
 from provenmf.budget import available_threads, for_row_slices
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,6 @@ class Settings:
 
 
 SETTINGS = Settings()
-LANES = 32  # columns per vectorized loop of the kernel
 LEAST_SHAPE = 1e-9  # of a Gamma distribution whose median is zero in floating point
 UNSEEN = 0.01  # occurrences that each word has in each topic besides those counted
 
@@ -155,6 +154,37 @@ def shared_out(
     return added_up(by_rank(rank, block), folds_of(block, documents), evidence, ease)
 
 
+@kernel
+def add_shared_in_place(
+    pointers: Ints,
+    columns: Ints,
+    values: Reals,
+    folds: NDArray[np.int8],
+    evidence: Reals,
+    ease: Reals,
+    start: int,
+    stop: int,
+    out: Reals,
+) -> None:
+    """Add Σ c z / (ease[w] · z) over the entries of word w to out[w], z the evidence of its fold.
+
+    Rows start .. stop-1. evidence (documents, folds, width), ease and out (words, width) have
+    columns of zeros beyond the topics, and one precision.
+    """
+    width = ease.shape[1]
+    zero = ease.dtype.type(0)
+    for row in range(start, stop):
+        for p in range(pointers[row], pointers[row + 1]):
+            z, own, target = evidence[row, folds[p]], ease[columns[p]], out[columns[p]]
+            norm = zero
+            for j in range(width):
+                norm += own[j] * z[j]
+            if norm > zero:
+                factor = values[p] / norm
+                for j in range(width):
+                    target[j] += factor * z[j]
+
+
 def padded(weights: Floats | Singles) -> Singles:
     """Return weights (…, k) with columns of zeros up to a multiple of `LANES`."""
     k = weights.shape[-1]
@@ -170,8 +200,6 @@ def added_up(
 
     evidence (documents, folds, width) has columns of zeros beyond the topics that ease has.
     """
-    from provenmf.applications.topics.kernels import add_shared_in_place
-
     threads = available_threads()
     wide = np.zeros((len(ease), evidence.shape[-1]), dtype=np.float32)
     wide[:, : ease.shape[1]] = ease

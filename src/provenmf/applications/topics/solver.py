@@ -28,6 +28,7 @@ one of noise.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ from provenmf.data import as_blocks
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
 from provenmf.errors import InvalidInput, counted
 from provenmf.linalg.norms import inverse_where_positive
-from provenmf.methods.separable.vertices import Vertices, average_vertices, barycentric
+from provenmf.methods.separable.vertices import average_vertices, barycentric
 from provenmf.metrics.matching import best_assignment
 
 Floats = NDArray[np.float64]
@@ -163,32 +164,6 @@ def cautious_points(words: WordPoints, candidates: NDArray[np.intp]) -> Floats:
     return words.centre + left[:, None] * outwards
 
 
-def vertices_at(words: WordPoints, anchors: NDArray[np.intp]) -> Vertices:
-    """Estimate the vertices by averaging points around the anchor words."""
-    known = np.flatnonzero(np.isfinite(words.errors))
-    # Contexts vary most along their vertex, so that the error there is larger than the mean error
-    # of a coordinate: the inner width of 2.5 is about 1.5 of its own (docs/decisions.md).
-    return average_vertices(
-        as_blocks(words.points[known]),
-        np.searchsorted(known, anchors),
-        words.errors[known],
-        anchors_off=3.0,
-        inner=2.5,
-        max_rounds=20,
-    )
-
-
-def shares_at(words: WordPoints, vertices: Floats, frequencies: Floats) -> Floats:
-    """Compute p(topic | word) (n_words, k) from the points of the words.
-
-    Words that never stand beside another one say nothing: they get the mean of the others.
-    """
-    known = np.isfinite(words.errors)
-    shares = topic_shares_of_words(words.points, vertices)
-    shares[~known] = frequencies[known] @ shares[known] / frequencies[known].sum()
-    return shares
-
-
 @dataclass(frozen=True, eq=False)
 class TopicView:
     """The coordinates in which words are points.
@@ -231,66 +206,6 @@ def topic_view(counts: WordCounts, k: int, start: str | None = None) -> TopicVie
     shares = stepped(wide.pairs.counts, topics_of_groups(wide, k))
     coordinates = (topics_of(shares, counts.frequencies) * wide.pairs.scales) @ wide.vectors
     return TopicView(wide.along(np.linalg.qr(coordinates.T)[0]), edge, shares)
-
-
-@dataclass(frozen=True, eq=False)
-class CountTopics:
-    """Topics with the intermediate results of the search.
-
-    Attributes
-    ----------
-    topics : array (k, n_words)
-        p(word | topic); rows sum to one.
-    prior : array (k,)
-        Dirichlet parameters of the documents' weights.
-    shares : array (n_words, k)
-        p(topic | word).
-    unbounded : array (k, n_words) or None
-        The topics as read off the points, before shares below zero are cut, whose spread shows
-        how well they are known; None for topics from groups of documents.
-    """
-
-    topics: Floats
-    prior: Floats
-    shares: Floats
-    unbounded: Floats | None = None
-
-
-def topics_at(
-    counts: WordCounts,
-    view: TopicView,
-    words: WordPoints,
-    anchors: NDArray[np.intp],
-    *,
-    refine: bool = True,
-) -> CountTopics:
-    """Find topics whose vertices are averaged around the given anchor words, then refine them.
-
-    Topics from groups of documents stay; each gets the anchor word that is most its own.
-    """
-    frequencies = counts.frequencies
-    if view.shares is not None:
-        shares = view.shares[:, best_assignment(view.shares[anchors])[1]]
-        topics = topics_of(shares, frequencies)
-        prior = likeliest_prior(counts, topics, frequencies @ shares, independent=False)
-        return CountTopics(topics, prior, shares)
-    vertices = vertices_at(words, anchors).points
-    shares = shares_at(words, vertices, frequencies)
-    topics = topics_of(shares, frequencies)
-    matrix, offset = barycentric(vertices)
-    free = np.where(np.isinf(words.errors)[:, None], shares, words.points @ matrix + offset)
-    sizes = np.maximum(frequencies @ shares, np.finfo(float).tiny)
-    unbounded = (free * frequencies[:, None]).T / sizes[:, None]
-    prior = likeliest_prior(counts, topics, sizes, independent=not view.spectrum.capped)
-    if not refine or len(topics) < 2 or counts.shape[0] < REFINEMENT.least_documents:
-        return CountTopics(topics, prior, shares, unbounded)
-    if view.spectrum.capped:  # occurrences are not drawn one by one, as refinement assumes
-        return CountTopics(topics, prior, shares, unbounded)
-    variances = words.errors**2 * float((matrix**2).sum())
-    shares = refined_shares(counts, topics, prior, shares, variances)
-    topics = topics_of(shares, frequencies)
-    prior = likeliest_prior(counts, topics, prior, independent=True)
-    return CountTopics(topics, prior, shares, unbounded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,6 +252,66 @@ def count_problem(counts: WordCounts, n_topics: int, start: str | None = None) -
     if np.any(normal):
         points = points @ turn_to_diagonal(normal)
     return CountProblem(points, candidates, view, words, boilerplate)
+
+
+class CountTopics(NamedTuple):
+    """Topics from counts.
+
+    topics : p(word | topic) (k, n_words).
+    prior : Dirichlet parameters of the documents' weights (k,).
+    shares : p(topic | word) (n_words, k).
+    unbounded : the topics as read off the points, before shares below zero are cut, whose spread
+        shows how well they are known; None for topics from groups of documents.
+    """
+
+    topics: Floats
+    prior: Floats
+    shares: Floats
+    unbounded: Floats | None = None
+
+
+def topics_at(
+    counts: WordCounts, problem: CountProblem, anchors: NDArray[np.intp], *, refine: bool = True
+) -> CountTopics:
+    """Find topics whose vertices are averaged around the given anchor words, then refine them.
+
+    Topics from groups of documents stay; each gets the anchor word that is most its own. Words that
+    never stand beside another one say nothing: they get the mean shares of the others.
+    """
+    frequencies, view, words = counts.frequencies, problem.view, problem.words
+    if view.shares is not None:
+        shares = view.shares[:, best_assignment(view.shares[anchors])[1]]
+        topics = topics_of(shares, frequencies)
+        prior = likeliest_prior(counts, topics, frequencies @ shares, independent=False)
+        return CountTopics(topics, prior, shares)
+    known = np.flatnonzero(np.isfinite(words.errors))
+    # Contexts vary most along their vertex, so that the error there is larger than the mean error
+    # of a coordinate: the inner width of 2.5 is about 1.5 of its own (docs/decisions.md).
+    vertices = average_vertices(
+        as_blocks(words.points[known]),
+        np.searchsorted(known, anchors),
+        words.errors[known],
+        anchors_off=3.0,
+        inner=2.5,
+        max_rounds=20,
+    ).points
+    alone = np.isinf(words.errors)
+    shares = topic_shares_of_words(words.points, vertices)
+    shares[alone] = frequencies[known] @ shares[known] / frequencies[known].sum()
+    topics = topics_of(shares, frequencies)
+    matrix, offset = barycentric(vertices)
+    free = np.where(alone[:, None], shares, words.points @ matrix + offset)
+    sizes = np.maximum(frequencies @ shares, np.finfo(float).tiny)
+    unbounded = (free * frequencies[:, None]).T / sizes[:, None]
+    prior = likeliest_prior(counts, topics, sizes, independent=not view.spectrum.capped)
+    enough = len(topics) > 1 and counts.shape[0] >= REFINEMENT.least_documents
+    # Capped occurrences are not drawn one by one, as refinement assumes.
+    if refine and enough and not view.spectrum.capped:
+        variances = words.errors**2 * float((matrix**2).sum())
+        shares = refined_shares(counts, topics, prior, shares, variances)
+        topics = topics_of(shares, frequencies)
+        prior = likeliest_prior(counts, topics, prior, independent=True)
+    return CountTopics(topics, prior, shares, unbounded)
 
 
 def turn_to_diagonal(vector: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Count the words of texts.
+"""Count the words of texts in any of ten languages, and notice texts that need preparation.
 
 Texts are counted in chunks, in several processes where there is enough to do. A chunk is counted
 over its own words, which then enter one vocabulary. When all texts have been read, rare and
@@ -12,9 +12,10 @@ import re
 import signal
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
@@ -22,19 +23,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from provenmf.applications.topics.languages import (
-    UNSPACED,
-    language_of,
-    signs_of,
-    stop_words_of,
-    text_notices,
-    without_contractions,
-)
 from provenmf.arguments import checked
-from provenmf.errors import InvalidInput
-from provenmf.io.mail import body_of
-from provenmf.io.rows import write_sparse_rows
+from provenmf.errors import InvalidInput, counted
+from provenmf.io.mail import HEADER_LINE, body_of, has_attachment
 from provenmf.io.texts import Corpus, Counts, TextFile, by_column, no_text
 
 # Words of letters, digits allowed after the first letter; single letters say little.
@@ -43,6 +36,142 @@ Tokenizer: TypeAlias = Callable[[str], Iterable[str]]
 LONGEST_WORD = 100  # characters; what is longer is an attachment, and would widen every word
 CHUNK_CHARACTERS = 2**21
 FEWEST_CHUNKS = 4  # processes take a second to start
+SHORT = 10  # median number of counted words below which documents say little about their topics
+NOTICED = 0.1  # share of texts, or of words, from which on a notice is given
+FEWEST_FUNCTION_WORDS = 0.1  # share of the stop words of a language in its texts; usually .3 to .5
+_VOWEL = re.compile(r"[aeiouyàâäáåæãèéêëìíîïòóôöõøùúûüœ]")
+_MAIL_FIELDS = re.compile(r"^(from|to|subject|date|newsgroups|message-id):", re.I | re.M)
+_NEGATION = re.compile(r"\b\w+n't\b")
+_ENDING = re.compile(r"'(?:s|m|re|ve|ll|d)\b")
+_ELISION = re.compile(r"\b(?:l|d|j|m|t|s|n|c|qu)'(?=\w\w)")
+_LETTERS = re.compile(r"[^\W\d_]+")
+# Scripts without spaces between words: kana, Han, Thai, Lao, Khmer, Burmese.
+UNSPACED = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
+)
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
+
+
+@cache
+def stop_word_lists() -> dict[str, frozenset[str]]:
+    """Return the stop words of each language: function words and common adverbs."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    text = Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8")
+    lists = {"english": frozenset(ENGLISH_STOP_WORDS)}
+    for part in text.strip().split("\n\n"):
+        name, words = part.split(":\n", 1)
+        lists[name] = frozenset(words.split())
+    return lists
+
+
+def stop_words_of(wanted: str | Sequence[str] | None) -> frozenset[str]:
+    """Return the stop words of a language, or those of a list."""
+    if not isinstance(wanted, str):
+        return frozenset(str(word) for word in wanted or ())
+    if wanted not in stop_word_lists():
+        raise InvalidInput(
+            "is not a language with a list of stop words",
+            argument="stop_words",
+            value=wanted,
+            remedy=f"choose auto, {', '.join(stop_word_lists())}, or give the words",
+        )
+    return stop_word_lists()[wanted]
+
+
+def language_of(texts: Iterable[str]) -> str | None:
+    """Return the language whose stop words are most frequent in texts, or None if none is."""
+    words: Counter[str] = Counter()
+    for text in texts:
+        words.update(_LETTERS.findall(text[:3000].lower()))
+    total = sum(words.values())
+    shares = {
+        name: sum(words[word] for word in known) / max(total, 1)
+        for name, known in stop_word_lists().items()
+    }
+    best = max(shares, key=lambda name: shares[name])
+    return best if total >= 50 and shares[best] >= FEWEST_FUNCTION_WORDS else None
+
+
+def without_contractions(text: str) -> str:
+    """Return lower case; "I'm", "don't" and "l'été" lose what is short for a function word."""
+    plain = text.lower().replace("\u2019", "'")
+    if "'" not in plain:
+        return plain
+    return _ELISION.sub(" ", _ENDING.sub(" ", _NEGATION.sub(" ", plain)))
+
+
+def looks_like_code(word: str) -> bool:
+    """Return whether a Latin word has no vowel, or too many letters or digits."""
+    if not word.isascii():
+        return False
+    letters = word.translate(_NO_DIGITS)
+    without_vowel = len(word) >= 5 and not _VOWEL.search(word)
+    return without_vowel or len(letters) * 2 < len(word) or len(word) > 30
+
+
+def signs_of(text: str) -> list[str]:
+    """Return signs that a text needs preparation: "blank", "mail", "attachment", …
+
+    A mail begins with a header of at least two fields of mails.
+    """
+    head, plain = text[:2000].split("\n\n", 1)[0], text.isascii()
+    found = {
+        "blank": not text.strip(),
+        "mail": bool(HEADER_LINE.match(head)) and len(_MAIL_FIELDS.findall(head)) >= 2,
+        "attachment": has_attachment(text),
+        "unspaced": not plain and bool(UNSPACED.search(text)),
+        "emoji": not plain and bool(_EMOJI.search(text)),
+    }
+    return [name for name, there in found.items() if there]
+
+
+COMMON_NOTICES = {
+    "mail": "look like emails: remove headers, quotations, attachments and signatures (--mail, or "
+    "provenmf.io.mail.body_of in Python)",
+    "unspaced": "are in a script without spaces, such as Chinese or Japanese: pairs of characters "
+    "are counted as words; give a tokenizer in Python, such as jieba.lcut, for real words",
+    "emoji": "have emoji, which are not counted; give a tokenizer in Python, such as str.split, to "
+    "count them",
+    "copy": "are exact copies of others: topics may describe what is repeated; remove duplicates "
+    "unless repetition matters",
+}
+
+
+def text_notices(
+    signs: Mapping[str, int], counts: sp.csr_array, vocabulary: NDArray[np.str_]
+) -> tuple[str, ...]:
+    """Return sentences about texts that need preparation, with what to do; often none.
+
+    signs : how many texts have each of `signs_of`, and how many are "copy" of an earlier one.
+    """
+    shares = {name: signs.get(name, 0) / counts.shape[0] for name in COMMON_NOTICES}
+    found = [
+        f"{share:.0%} of the texts {COMMON_NOTICES[name]}"
+        for name, share in shares.items()
+        if share >= NOTICED
+    ]
+    if signs.get("attachment"):  # one encoded file has hundreds of codes and can become a topic
+        found.append(
+            f"encoded attachments (uuencode or base64) in {counted(signs['attachment'], 'text')} "
+            "are counted as words: remove them (--mail, or provenmf.io.mail.body_of in Python)"
+        )
+    median = float(np.median(counts.sum(axis=1)))
+    if median < SHORT:
+        found.append(
+            f"the texts are short: half of them have at most "
+            f"{counted(round(median), 'counted word')}. Topics of short texts are uncertain; join "
+            "texts that belong together"
+        )
+    codes = [str(word) for word in vocabulary if looks_like_code(str(word))]
+    if len(codes) >= NOTICED * len(vocabulary):
+        found.append(
+            f"{len(codes) / len(vocabulary):.0%} of the words look like codes, such as "
+            f"{', '.join(codes[:3])}: count only words that occur in more documents "
+            "(--min-documents, or min_documents in Python), or remove attachments from the texts"
+        )
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -71,7 +200,7 @@ class Splitting:
             found = [str(word) for word in self.tokenizer(text)]
         else:
             found = WORD.findall(text.lower() if self.whole else without_contractions(text))
-            if UNSPACED.search(text):
+            if not text.isascii() and UNSPACED.search(text):
                 found = [part for word in found for part in in_pairs(word)]
         if self.stop_words:
             found = [word for word in found if word not in self.stop_words]
@@ -194,27 +323,26 @@ class WordCounter:
         kept = (documents >= least) & (documents <= most)
         return sorted(w for w, n in self._number_of.items() if kept[n] and len(w) <= LONGEST_WORD)
 
-    def rows(self, vocabulary: Sequence[str]) -> Iterator[sp.csr_array]:
-        """Yield the counts of these words in chunks, releasing each chunk."""
+    def matrix(self, vocabulary: Sequence[str]) -> sp.csr_array:
+        """Return all counts of these words (texts, words) in double precision."""
         place = np.full(max(len(self._number_of), 1), -1, dtype=np.int32)
         for column, word in enumerate(vocabulary):
             if word in self._number_of:
                 place[self._number_of[word]] = column
-        self._chunks.reverse()
-        while self._chunks:
-            chunk = self._chunks.pop()
+        parts = [sp.csr_array((0, len(vocabulary)))]
+        for chunk in self._chunks:
             columns = place[chunk.indices]
-            kept = columns >= 0
-            ends = np.concatenate([[0], np.cumsum(kept)])[chunk.indptr]
-            shape = (len(ends) - 1, len(vocabulary))
-            rows = sp.csr_array((chunk.data[kept], columns[kept], ends), shape=shape)
-            rows.sort_indices()
-            yield rows
+            parts.append(with_entries(chunk, columns >= 0, columns, len(vocabulary)))
+            parts[-1].sort_indices()
+        return sp.csr_array(sp.vstack(parts, format="csr", dtype=float))
 
-    def matrix(self, vocabulary: Sequence[str]) -> sp.csr_array:
-        """Return all counts of these words (texts, words) in double precision."""
-        empty = sp.csr_array((0, len(vocabulary)))
-        return sp.csr_array(sp.vstack([empty, *self.rows(vocabulary)], format="csr", dtype=float))
+
+def with_entries(
+    rows: sp.csr_array, kept: NDArray[np.bool_], columns: NDArray[np.integer], n_columns: int
+) -> sp.csr_array:
+    """Return the stored entries that are kept, in their new columns."""
+    ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr].astype(rows.indptr.dtype)
+    return sp.csr_array((rows.data[kept], columns[kept], ends), (rows.shape[0], n_columns))
 
 
 def batches(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -293,24 +421,6 @@ def count_words(
     notices = text_notices(counter.signs, matrix, known)
     kept = corpus.texts if isinstance(corpus, Corpus) else corpus
     return Counts(matrix, known, kept, names, (*notes, *said, *notices))
-
-
-def write_counts(
-    corpus: TextFile,
-    target: Path,
-    *,
-    min_documents: int = 2,
-    max_share: float = 0.5,
-    stop_words: str | Sequence[str] | None = "auto",
-    n_jobs: int = 1,
-    progress: Callable[[int], None] | None = None,
-) -> tuple[int, int]:
-    """Count words as `count_words` does and write the counts as rows on disk; see `convert`."""
-    splitting = splitting_of(chosen_language(corpus, stop_words)[0], None, corpus)
-    counter, names, _ = counted_texts(corpus, splitting, n_jobs, progress)
-    words = chosen_words(counter, corpus, min_documents, max_share)
-    blocks = (block.astype(np.int32) for block in counter.rows(words))
-    return write_sparse_rows(target, blocks, len(words), {"rows": list(names), "columns": words})
 
 
 def counted_texts(

@@ -13,8 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import provenmf.applications.topics.texts as counting
 from provenmf.applications import count_words
 from provenmf.applications import find_topics as find_and_confirm
-from provenmf.applications.topics.languages import stop_words_of, without_contractions
-from provenmf.applications.topics.texts import LONGEST_WORD
+from provenmf.applications.topics.texts import LONGEST_WORD, stop_words_of, without_contractions
 from provenmf.errors import InvalidInput
 from provenmf.io import TextFile, read_texts
 

@@ -8,12 +8,7 @@ import pytest
 from provenmf import load
 from provenmf.applications import find_topics as find_and_confirm
 from provenmf.applications.topics.corpus import unit_documents
-from provenmf.applications.topics.edits import (
-    entropy,
-    least_loss_groups,
-    responsibilities,
-    shares_of_parts,
-)
+from provenmf.applications.topics.edits import joining_order, responsibilities
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
@@ -104,10 +99,9 @@ def test_reducing_merges_what_loses_least():
         return mass[[i, j]].sum() * (share @ each)
 
     best = min(((i, j) for j in range(5) for i in range(j)), key=lambda pair: loss(*pair))
-    groups = least_loss_groups(topics, mass, 4)
-    assert list(best) in groups and sorted(sum(groups, [])) == list(range(5))
-    assert [len(least_loss_groups(topics, mass, k)) for k in (5, 2, 1)] == [5, 2, 1]
-    assert entropy(np.array([0.5, 0.5, 0.0])) == pytest.approx(np.log(2))
+    order = joining_order(topics, mass)
+    assert len(order) == 4 and order[0][:2] == best
+    assert order[0][2] == pytest.approx(loss(*best))
 
 
 def test_reduced_topics_still_explain_the_documents(found, corpus):
@@ -151,10 +145,3 @@ def test_word_shares_follow_the_edits(found):
     assert [words[:3] for words in dropped.top_words(5)] == [
         words[:3] for words in found.top_words(5)[1:]
     ]
-
-
-def test_parts_share_words_by_their_expected_occurrences():
-    weights, components = np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([[1.0, 0, 3], [1, 0, 0]])
-    np.testing.assert_allclose(
-        shares_of_parts(weights, components), [[0.5, 0.5, 1.0], [0.5, 0.5, 0.0]]
-    )

@@ -16,9 +16,9 @@ from provenmf.applications.topics.groups import (
     linked,
     mutual_information,
     silhouette,
+    topic_numbers,
     topics_of_groups,
 )
-from provenmf.applications.topics.numbers import topic_numbers
 from provenmf.applications.topics.solver import topic_view
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus

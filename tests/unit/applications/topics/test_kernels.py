@@ -1,10 +1,8 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.special import psi
 
-from provenmf.applications.topics.kernels import (
-    add_shared_in_place,
+from provenmf.applications.topics.inference import (
     digamma_exponential,
     infer_rows_in_place,
 )
@@ -51,22 +49,3 @@ def test_single_precision_equals_double_and_a_document_without_mass_gets_the_pri
         )  # fmt: skip
     np.testing.assert_allclose(found[1], found[0], rtol=1e-3, atol=1e-4)
     np.testing.assert_array_equal(found[:, 0], np.broadcast_to(prior, (2, 35)))
-
-
-def test_shares_equal_the_plain_sums():
-    rng = np.random.default_rng(1)
-    counts = sp.csr_array(rng.poisson(0.5, (7, 10)).astype(np.float32))
-    folds = rng.integers(3, size=counts.nnz, dtype=np.int8)
-    evidence = rng.random((7, 3, 8)).astype(np.float32)
-    ease = rng.random((10, 8)).astype(np.float32)
-    evidence[4] = 0  # nothing can be shared out there
-    expected = np.zeros((10, 8))
-    for row in range(2, 7):
-        for p in range(counts.indptr[row], counts.indptr[row + 1]):
-            word, z = counts.indices[p], evidence[row, folds[p]].astype(float)
-            if ease[word] @ z > 0:
-                expected[word] += counts.data[p] * z / (ease[word] @ z)
-    found = np.zeros((10, 8), dtype=np.float32)
-    parts = counts.indptr, counts.indices, counts.data, folds
-    add_shared_in_place(*parts, evidence, ease, 2, 7, found)
-    np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -8,8 +8,8 @@ import pytest
 from provenmf import load
 from provenmf.applications import find_topics as find_and_confirm
 from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.find import pooled_shares
 from provenmf.applications.topics.inference import topics_of
-from provenmf.applications.topics.measures import pooled_shares, top_columns_of
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import relevance, top_words
@@ -57,12 +57,3 @@ def test_topics_that_are_not_from_counts_rank_words_by_their_topics(corpus):
     documents = joint / np.maximum(joint.sum(axis=0), 1e-300) * found.word_documents
     scores = relevance(found.topics, found.word_frequency, mix=0.1, documents=documents)
     np.testing.assert_array_equal(found.top_columns(3), top_words(scores, 3))
-
-
-def test_a_word_must_be_at_the_vertex_and_in_the_documents():
-    """Either alone is not enough to come first."""
-    frequency, documents = np.full(3, 1 / 3), np.full(3, 50)
-    company, present = np.array([[0.9, 0.9, 0.1]]), np.array([[0.9, 0.1, 0.9]])
-    shares = np.sqrt(company * present).astype(np.float32)
-    found = top_columns_of(np.full((1, 3), 1 / 3), 1, frequency, documents, np.ones(1), shares)
-    assert found.tolist() == [[0]]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from provenmf.applications import count_words
-from provenmf.applications.topics.languages import (
+from provenmf.applications.topics.texts import (
     language_of,
     looks_like_code,
-    looks_like_mail,
+    signs_of,
     stop_word_lists,
     without_contractions,
 )
@@ -42,7 +42,7 @@ def test_stop_words_of_other_languages():
 
 def test_mails_are_noticed():
     mail = f"From: a@b.c\nSubject: boats\n\n{WORDS}"
-    assert looks_like_mail(mail) and not looks_like_mail(f"Note: {WORDS}")
+    assert signs_of(mail) == ["mail"] and signs_of(f"Note: {WORDS}") == []
     notes = count_words([mail] * 3, max_share=1.0).notes
     assert any("--mail" in note for note in notes)
     texts = [f"{WORDS} {number}" for number in range(3)]

@@ -27,7 +27,7 @@ def found_in(corpus):
     counts = WordCounts(corpus.counts)
     problem = count_problem(counts, 6)
     anchors = problem.candidates[SPA(6, certify=False).fit(problem.points).anchors_]
-    return topics_at(counts, problem.view, problem.words, anchors)
+    return topics_at(counts, problem, anchors)
 
 
 @pytest.mark.parametrize("options", [{}, {"anchors_per_topic": 0}, {"correlation": 0.5}])
