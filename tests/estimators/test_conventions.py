@@ -1,8 +1,6 @@
 """Every estimator follows scikit-learn's conventions in full."""
 
 import pickle
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import provenmf
 from provenmf.errors import InvalidInput
 from provenmf.methods import CATALOGUE, estimator_class, make_estimator
 from provenmf.methods.merit import settings
@@ -118,25 +115,14 @@ def test_auto_means_none(method):
     np.testing.assert_array_equal(none.components_, auto.components_)
 
 
-def test_no_certificate_on_request(method):
-    fitted = make(method, certify=False).fit(separable_data())
-    assert not hasattr(fitted, "certificate_") and fitted.factorization_.certificate is None
-
-
 def test_nothing_is_left_of_an_earlier_fit(method):
     estimator = make(method).fit(separable_data())
     estimator.set_params(certify=False).fit(separable_data()[::-1])
-    assert not hasattr(estimator, "certificate_")
+    assert not hasattr(estimator, "certificate_") and estimator.factorization_.certificate is None
     if hasattr(estimator, "partial_fit"):
         estimator.partial_fit(separable_data(n=40))
         for name in ("factorization_", "certificate_", "reconstruction_err_"):
             assert not hasattr(estimator, name), name
-
-
-def test_record_survives_the_disk(method, tmp_path):
-    record = make(method).fit(separable_data()).factorization_
-    record.save(tmp_path / "fit.npz")
-    assert provenmf.load(tmp_path / "fit.npz") == record
 
 
 def test_a_callback_sees_every_row_and_is_no_part_of_the_record(method):
@@ -173,14 +159,6 @@ def test_set_output_and_feature_names(method, library):
 
 def _columns(library):
     return {"columns": list("abcdef")} if library == "pandas" else {"schema": list("abcdef")}
-
-
-def test_columns_in_another_order_are_refused(method):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(separable_data(), columns=list("abcdef"))
-    estimator = make(method).fit(frame)
-    with pytest.raises(ValueError, match="feature names"):
-        estimator.transform(frame[list("fedcba")])
 
 
 def test_pipeline_and_grid_search(method):
@@ -288,14 +266,14 @@ def test_bad_data_are_refused(method, tmp_path):
 
 
 def test_negative_data_are_refused_where_the_model_forbids_them(method, tmp_path):
-    if make(method).traits.negative_data:
-        pytest.skip("negative data are legal for this method")
-    X = separable_data()
-    X[3, 2] = -1
+    X = separable_data() - 0.5
     np.save(tmp_path / "negative.npy", X)
     for data in (X, sp.csr_array(X), tmp_path / "negative.npy"):
-        with pytest.raises(ValueError, match="[Nn]egative"):
-            make(method).fit(data)
+        if make(method).traits.negative_data:
+            assert np.isfinite(make(method).fit(data).components_).all()
+        else:
+            with pytest.raises(InvalidInput, match="[Nn]egative"):
+                make(method).fit(data)
 
 
 def test_zero_rows_and_columns_are_no_trouble(method):
@@ -307,18 +285,3 @@ def test_zero_rows_and_columns_are_no_trouble(method):
     assert np.isfinite(weights).all() and np.isfinite(estimator.components_).all()
     if estimator._constraint == "nonnegative":
         np.testing.assert_allclose(weights[5], 0, atol=1e-8)
-
-
-def test_the_same_answer_twice(method):
-    X = np.random.default_rng(1).random((40, 7))
-    a, b = make(method, 3).fit(X), make(method, 3).fit(X)
-    np.testing.assert_array_equal(a.components_, b.components_)
-
-
-def test_import_is_light():
-    heavy = "{'numba', 'sklearn', 'scipy', 'dask', 'plotly'}"
-    code = f"import sys, provenmf; print(sorted({heavy} & set(sys.modules)))"
-    output = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert output.stdout.strip() == "[]"

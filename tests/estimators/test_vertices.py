@@ -101,14 +101,6 @@ def test_errors_of_rows_decide():
         SPA(3, row_errors=errors).fit(rows)
 
 
-def test_sparse_and_single_precision():
-    rows, _, _ = noisy_mixtures()
-    dense = FastAnchor(3, vertices=True).fit(rows)
-    sparse = FastAnchor(3, vertices=True).fit(sp.csr_array(rows))
-    np.testing.assert_allclose(sparse.components_, dense.components_, rtol=1e-9)
-    assert SPA(3, vertices=True).fit(rows.astype(np.float32)).components_.dtype == np.float32
-
-
 def hostile_rows(kind):
     rows, _, _ = noisy_mixtures(n=300)
     rng = np.random.default_rng(3)

@@ -143,9 +143,10 @@ def confirm_components(
     words = {"measure": measure, "entries": entries, "noun": noun, "row": row}
     data = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     units = numbered_units(groups, data.shape[0])
-    reason = _reason(data, units, len(whole), row)
+    n_units = int(units.max(initial=-1)) + 1
+    reason = _reason(data, n_units, len(whole), row)
     if reason:
-        return without_judgement(len(whole), int(units.max(initial=-1)) + 1, reason, words)
+        return without_judgement(len(whole), n_units, reason, words)
     rng = np.random.default_rng(random_state)
     halves = split_units(units, rng)
     try:
@@ -154,13 +155,12 @@ def confirm_components(
             found = [np.asarray(find(half), dtype=np.float64) for half in halves]
     except InvalidInput as error:
         reason = f"nothing was found in half of the {row}s ({error})"
-        return without_judgement(len(whole), int(units.max()) + 1, reason, words)
+        return without_judgement(len(whole), n_units, reason, words)
     is_counts = _are_counts(data) if counts is None else counts
     log_e = [
         log_evalues(data, found[0], halves[0], halves[1], units, is_counts, rng),
         log_evalues(data, found[1], halves[1], halves[0], units, is_counts, rng),
     ]
-    n_units = int(units.max()) + 1
     return combine(whole, found, log_e, n_units, distance=distance, **words)
 
 
@@ -188,25 +188,20 @@ def combine(
     """
     places = [_matches(whole, version) for version in versions]
     alike = _cosines(*versions)
-    probabilities: list[float] = []
-    distances: list[float | None] = []
-    judgements: list[str] = []
-    for j in range(len(whole)):
+
+    def judged(j: int) -> tuple[str, float, float | None]:
         if not all(j in place for place in places):  # one half has fewer components
-            probabilities.append(1.0)
-            distances.append(None)
-            judgements.append("not confirmed")
-            continue
+            return "not confirmed", 1.0, None
         here, there = (place[j] for place in places)
-        one, other = (log[place[j]] for log, place in zip(log_e, places))
-        log_mean = float(np.logaddexp(one, other) - np.log(2.0))
-        probabilities.append(float(min(1.0, len(whole) * np.exp(-log_mean))))
-        distances.append((distance or _angle)(versions[0][here], versions[1][there]))
+        log_mean = float(np.logaddexp(log_e[0][here], log_e[1][there]) - np.log(2.0))
+        wrong = float(min(1.0, len(whole) * np.exp(-log_mean)))
         nearest = alike[here, there] >= max(alike[here].max(), alike[:, there].max())
         again = nearest and alike[here, there] >= SETTINGS.alike
-        good = probabilities[-1] <= LEVEL and again
-        judgements.append("confirmed" if good else "not confirmed")
-    found = tuple(judgements), tuple(probabilities), tuple(distances)
+        word = "confirmed" if wrong <= LEVEL and again else "not confirmed"
+        return word, wrong, (distance or _angle)(versions[0][here], versions[1][there])
+
+    judgements, probabilities, distances = zip(*map(judged, range(len(whole))))
+    found = judgements, probabilities, distances
     return Evidence(*found, n_units=n_units, **words)  # type: ignore[arg-type]
 
 
@@ -230,9 +225,9 @@ def numbered_units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
     return np.unique(named, return_inverse=True)[1].astype(np.intp)
 
 
-def _reason(data: Rows, units: NDArray[np.intp], k: int, row: str) -> str:
+def _reason(data: Rows, n_units: int, k: int, row: str) -> str:
     """Return why components cannot be judged; empty if they can."""
-    n_units, (n, d) = int(units.max(initial=-1)) + 1, data.shape
+    n, d = data.shape
     values = data.data if sp.issparse(data) else data
     if n_units < SETTINGS.fewest_units:
         what = row if n_units == n else "group"

@@ -1,7 +1,9 @@
 """A fit and its one measurement: what every certificate receives.
 
-Nothing here is taken on trust: all comes from the data and the factors. The pass over the data
-(one_pass.py) happens when the first number is asked for, and once.
+Nothing here is taken on trust: all comes from the data and the factors. The one pass over the data
+(`measure`) happens when the first number is asked for. Its arithmetic is double precision. A dense
+block is worked on in slices that stay in the cache, so that the residual is formed and forgotten;
+for a sparse block its square is expanded.
 
 Squares of very small or very large data leave the range of numbers. Such data are divided by
 `unit`, a power of two; blocks, components and all lengths are then those of the divided data, and
@@ -14,20 +16,33 @@ for sums and maxima over them, and for a few numbers of each row.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.budget import computed_once
-from provenmf.certificate.one_pass import Measurement, largest_residual_entries, measure
 from provenmf.certificate.singular_values import RankBound, gram_is_formed, least_relative_error
-from provenmf.data import Block, Blocks, Rows
-from provenmf.data.door import divided, fingerprint
+from provenmf.data import Block, Blocks, Part, Rows
+from provenmf.data.base import joined
+from provenmf.data.door import RowHashes, divided, fingerprint, row_hashes
 from provenmf.linalg.hull import Model, nearest_points
-from provenmf.linalg.norms import absolute_row_sums, power_of_two, rows_of_a_slice
-from provenmf.linalg.spectral import GRAM_COLUMNS
+from provenmf.linalg.norms import (
+    absolute_row_sums,
+    entry_range,
+    power_of_two,
+    row_lengths,
+    row_sums,
+    rows_of_a_slice,
+    squared_residual_rows,
+)
+from provenmf.linalg.products import product, transposed_product
+from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns
+from provenmf.linalg.storage import as_dense
 from provenmf.results import Factorization
 
 Floats = NDArray[np.float64]
@@ -37,6 +52,108 @@ Constraint = Literal["nonnegative", "simplex"]
 SAFE = (2.0**-100, 2.0**100)
 ON_THE_SIMPLEX = 1e-12  # sums of weights this near to one are one
 ON_IT_IN_SINGLE = 1e-5  # and so are these, if all were rounded to single precision
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Sums and extremes of one pass, for data X (n, d), weights W (n, k) and components C (k, d).
+
+    lengths, sums, residuals : (n,), ‖x‖, Σ x and ‖x − wC‖ of each row; largest : max |x_ij|;
+        lowest : the smallest entry, or zero.
+    cross : XCᵀ (n, k), left where the rows are; weights_data : WᵀX (k, d); gram : XᵀX or None;
+        hashes : of the entries.
+    """
+
+    lengths: Floats
+    sums: Floats
+    residuals: Floats
+    largest: float
+    lowest: float
+    hashes: RowHashes
+    cross: Rows
+    weights_data: Floats
+    gram: Floats | None
+
+
+def measure(
+    blocks: Blocks, weights: Rows, components: Floats, *, products: bool, gram: bool
+) -> Measurement:
+    """Measure in one pass; `products` asks for cross and weights_data, `gram` for XᵀX."""
+
+    def of_block(block: Block, w: Floats, row: range) -> tuple[tuple[Any, ...], Part]:
+        rows = _sparse_rows if sp.issparse(block) else _dense_rows
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, cross, weights_data = rows(block, w, components, products)
+            matrix = [gram_of_columns(block)] if gram else []
+            hashes = row_hashes(block, row.start)
+            bounds = np.array(entry_range(block))
+            return (hashes, weights_data, *matrix), (found.T, bounds, cross)
+
+    sums, kept = blocks.sum_and_keep(of_block, weights, range(blocks.n_rows))
+    hashes, weights_data, *matrix = sums
+    ends: list[Floats] = []
+
+    def by_row() -> Iterator[Floats]:
+        for found, bounds in kept.each(itemgetter(0, 1)):
+            ends.append(bounds)
+            yield found
+
+    lengths, summed, residuals = np.ascontiguousarray(joined(blocks.n_rows, by_row()).T)
+    lowest, highest = min(0.0, np.min(ends)), max(0.0, np.max(ends))
+    return Measurement(
+        lengths=lengths,
+        sums=summed,
+        residuals=residuals,
+        largest=float(max(highest, -lowest)),
+        lowest=float(lowest),
+        hashes=hashes,
+        cross=kept.map(itemgetter(2)),
+        weights_data=weights_data,
+        gram=matrix[0] if matrix else None,
+    )
+
+
+def _dense_rows(
+    block: NDArray[np.floating], weights: Floats, components: Floats, products: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Return (lengths, sums, residuals), XCᵀ and WᵀX of a dense block."""
+    by_row = np.empty((3, len(block)))
+    cross = np.empty(weights.shape if products else (0, len(components)))
+    weights_data = np.zeros(components.shape)
+    step = rows_of_a_slice(block.shape[1])
+    for start in range(0, len(block), step):
+        part = slice(start, start + step)
+        rows, w = block[part].astype(np.float64, copy=False), weights[part]
+        by_row[0, part], by_row[1, part] = row_lengths(rows), rows.sum(axis=1)
+        by_row[2, part] = row_lengths(rows - w @ components)
+        if products:
+            np.matmul(rows, components.T, out=cross[part])
+            weights_data += w.T @ rows
+    return by_row, cross, weights_data
+
+
+def _sparse_rows(
+    block: Any, weights: Floats, components: Floats, products: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Return the same of a sparse block, which no step makes dense."""
+    wide = block.astype(np.float64, copy=False)
+    residuals = np.sqrt(squared_residual_rows(wide, weights, components))
+    by_row = np.stack([row_lengths(wide), row_sums(wide), residuals])
+    if not products:
+        return by_row, np.empty((0, len(components))), np.zeros(components.shape)
+    cross = product(wide, np.ascontiguousarray(components.T))
+    return by_row, cross, transposed_product(wide, weights).T
+
+
+def largest_residual_entries(block: Block, weights: Floats, components: Floats) -> Floats:
+    """Return max |x_ij − (wC)_j| of each row of a block, a few rows dense at a time."""
+    out = np.empty(block.shape[0])
+    step = rows_of_a_slice(block.shape[1])
+    for start in range(0, block.shape[0], step):
+        part = slice(start, start + step)
+        residual = as_dense(block[part]) - weights[part] @ components
+        out[part] = np.maximum(residual.max(axis=1), -residual.min(axis=1))
+    return out
 
 
 class Fit:
@@ -52,6 +169,11 @@ class Fit:
     products : whether one pass should bring the products with the factors and the Gram matrix too;
         without them it is faster, and a certificate that needs them makes another pass.
     full : whether the certificate may take longer than the fit, see `affords`.
+
+    Attributes
+    ----------
+    given, given_rows, given_components : the data, W and C as the record has them; C in double
+        precision.
     """
 
     def __init__(
@@ -67,8 +189,10 @@ class Fit:
     ) -> None:
         self.full = full
         self.given, self.factorization = blocks, factorization
-        self._rows = blocks.place(factorization.weights) if rows is None else rows
-        on_simplex = constraint == "simplex" and all(self._rows.each(_on_simplex))
+        self.method, self.n_components = factorization.method, factorization.n_components
+        self.given_rows = blocks.place(factorization.weights) if rows is None else rows
+        self.given_components: Floats = factorization.components.astype(np.float64, copy=False)
+        on_simplex = constraint == "simplex" and all(self.given_rows.each(_on_simplex))
         self.constraint: Constraint = "simplex" if on_simplex else "nonnegative"
         self.least_squares, self._products = least_squares, products
 
@@ -120,7 +244,7 @@ class Fit:
     @computed_once
     def _sizes(self) -> Floats | None:
         """Return divisors of weights outside the safe range; they multiply the components."""
-        peaks = np.max(list(self._rows.each(_largest_of_columns)), axis=0)
+        peaks = np.max(list(self.given_rows.each(_largest_of_columns)), axis=0)
         risky = (peaks > 0) & ((peaks < SAFE[0]) | (peaks > SAFE[1]))
         if not risky.any():
             return None
@@ -132,16 +256,6 @@ class Fit:
         if sizes is not None:
             return components * (1.0 / unit) * sizes[:, None]
         return components if unit == 1.0 else components * (1.0 / unit)
-
-    @property
-    def method(self) -> str:
-        """Name of the method that made the fit."""
-        return self.factorization.method
-
-    @property
-    def n_components(self) -> int:
-        """Number of components."""
-        return self.factorization.n_components
 
     @property
     def unit(self) -> float:
@@ -159,30 +273,20 @@ class Fit:
         given = self.factorization.weights.astype(np.float64, copy=False)
         return given if self._sizes is None else given / self._sizes
 
-    @property
-    def given_rows(self) -> Rows:
-        """W as the record has it, in its own precision."""
-        return self._rows
-
     @computed_once
     def weight_rows(self) -> Rows:
         """Return W in double precision, stored with the rows of the data."""
         sizes = self._sizes
         if sizes is None and self.given.dtype == np.float64:
-            return self._rows
+            return self.given_rows
         if sizes is None:
-            return self._rows.map(lambda weights: weights.astype(np.float64))
-        return self._rows.map(lambda weights: weights.astype(np.float64) / sizes)
+            return self.given_rows.map(lambda weights: weights.astype(np.float64))
+        return self.given_rows.map(lambda weights: weights.astype(np.float64) / sizes)
 
     @computed_once
     def components(self) -> Floats:
         """Return C (k, d) in double precision, divided by `unit`."""
         return self._components_in(self.unit)
-
-    @property
-    def given_components(self) -> Floats:
-        """C as the record has it, in double precision and in the units of the data."""
-        return self.factorization.components.astype(np.float64, copy=False)
 
     @property
     def lengths(self) -> Floats:
@@ -221,9 +325,9 @@ class Fit:
         """‖X − WC‖_F / ‖X‖_F; data of zeros have only the error itself."""
         return self.error / self.norm if self.norm > 0 else self.error
 
-    @property
+    @computed_once
     def error_rounding(self) -> float:
-        """Largest rounding error of the relative error.
+        """Bound the rounding error of the relative error.
 
         Entries of WC are sums of k products, off by γ_k |W||C| (Higham 2002, Section 3.5), norms
         are sums of d and n squares; where the square is expanded, for sparse data, its own rounding
@@ -232,7 +336,8 @@ class Fit:
         if self.norm == 0:
             return 0.0
         n, (k, d) = self.given.n_rows, self.components.shape
-        size = 1 + float(self.weights_norm * np.linalg.norm(self.components)) / self.norm
+        squares = self.weight_rows.sum(lambda weights: float(np.linalg.norm(weights)) ** 2)
+        size = 1 + float(math.sqrt(squares) * np.linalg.norm(self.components)) / self.norm
         rounding = (2 * k + d + n + 16) * np.finfo(np.float64).eps * size
         if not self.blocks.is_sparse:
             return float(rounding)
@@ -247,11 +352,6 @@ class Fit:
     def as_given(self) -> bool:
         """Whether weights and components here are those of the record, not scaled."""
         return self.unit == 1.0 and self._sizes is None
-
-    @property
-    def squared_norm(self) -> float:
-        """‖X‖²_F."""
-        return self.norm**2
 
     @property
     def cross(self) -> Rows:
@@ -275,7 +375,7 @@ class Fit:
             return RankBound(
                 None, 'left out of a fit, for it takes longer: certify="full" tries it'
             )
-        return least_relative_error(self.blocks, self.n_components, self.squared_norm, self.gram)
+        return least_relative_error(self.blocks, self.n_components, self.norm**2, self.gram)
 
     @computed_once
     def largest_residual_entry(self) -> float:
@@ -297,11 +397,6 @@ class Fit:
         """Return WᵀW (k, k)."""
         found: Floats = self.weight_rows.sum(lambda weights: weights.T @ weights)
         return found
-
-    @computed_once
-    def weights_norm(self) -> float:
-        """Return ‖W‖_F."""
-        return math.sqrt(self.weight_rows.sum(lambda weights: float(np.linalg.norm(weights)) ** 2))
 
     @computed_once
     def weights_sums(self) -> Floats:

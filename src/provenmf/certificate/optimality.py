@@ -67,9 +67,9 @@ def space_angle(fit: Fit, lower: float) -> float | None:
     smaller = smaller_gram(fit.blocks, fit.gram)
     if smaller is None:
         return None
-    gap = gap_at_least(smaller[0], k, fit.squared_norm, smaller[1])
+    gap = gap_at_least(smaller[0], k, fit.norm**2, smaller[1])
     error = fit.relative_error + fit.error_rounding
-    excess = max(error**2 - lower**2, 0.0) * fit.squared_norm * (1 + 1e-9)
+    excess = max(error**2 - lower**2, 0.0) * fit.norm**2 * (1 + 1e-9)
     if not excess < gap:
         return None
     return math.degrees(math.asin(math.sqrt(excess / gap))) * (1 + 1e-9)

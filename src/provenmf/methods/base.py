@@ -45,10 +45,56 @@ WITHOUT_NEGATIVE = (
 )
 
 
-class ChecksData:
-    """Validate X: its shape and names, and, in one pass, that the method can use its entries."""
+MOST_COMPONENTS = 100  # that are tried where their number is not given
+# Vectors with a number for each row that a fit and its certificate hold at the same time.
+VECTORS = 8
+# Weights of more bytes stay on the workers of a cluster until they are read.
+LEFT_ON_WORKERS = 1 << 26
+_OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
 
+
+class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of all estimators: data (n, d) ≈ weights (n, k) @ components (k, d).
+
+    A subclass names its method and gives `_solve`; `_certify` adds the statements of its paper to
+    those that need no assumption. A parameter `constraint` says what the weights must satisfy.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        Number of components; None and "auto" let the method choose it, if it can.
+    random_state, certify, verbose, callback, on_interrupt
+        As in every estimator.
+
+    Attributes
+    ----------
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator.
+    anchors_ : array (k,)
+        Row numbers of the components, where the method chooses rows.
+    labels_ : array (n,)
+        Cluster of each row, where the method finds clusters.
+    """
+
+    _method: ClassVar[str]
     traits: ClassVar[Traits]
+    _parameter_constraints: ClassVar[dict[str, object]] = {
+        "n_components": [AT_LEAST_ONE, StrOptions({"auto"}), None],
+        "random_state": ["random_state"],
+        "certify": ["boolean", StrOptions({"full"})],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+        "on_interrupt": [StrOptions({"raise", "return"})],
+    }
+
+    def __init_subclass__(cls) -> None:
+        """Insert the shared parameters into the docstring of every estimator."""
+        super().__init_subclass__()
+        cls.__doc__ = completed(cls.__doc__ or "")
+
+    n_components: int | str | None
+    certify: bool | str
+    on_interrupt: OnInterrupt
     n_features_in_: int
     _row_names: Any = None
 
@@ -122,58 +168,6 @@ class ChecksData:
     def _without_missing(self, blocks: Blocks) -> Blocks:
         """Return the observed entries of blocks with NaN, for methods that leave these out."""
         raise NotImplementedError
-
-
-MOST_COMPONENTS = 100  # that are tried where their number is not given
-# Vectors with a number for each row that a fit and its certificate hold at the same time.
-VECTORS = 8
-# Weights of more bytes stay on the workers of a cluster until they are read.
-LEFT_ON_WORKERS = 1 << 26
-_OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
-
-
-class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of all estimators: data (n, d) ≈ weights (n, k) @ components (k, d).
-
-    A subclass names its method and gives `_solve`; `_certify` adds the statements of its paper to
-    those that need no assumption. A parameter `constraint` says what the weights must satisfy.
-
-    Parameters
-    ----------
-    n_components : int, "auto" or None
-        Number of components; None and "auto" let the method choose it, if it can.
-    random_state, certify, verbose, callback, on_interrupt
-        As in every estimator.
-
-    Attributes
-    ----------
-    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
-        As in every estimator.
-    anchors_ : array (k,)
-        Row numbers of the components, where the method chooses rows.
-    labels_ : array (n,)
-        Cluster of each row, where the method finds clusters.
-    """
-
-    _method: ClassVar[str]
-    traits: ClassVar[Traits]
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        "n_components": [AT_LEAST_ONE, StrOptions({"auto"}), None],
-        "random_state": ["random_state"],
-        "certify": ["boolean", StrOptions({"full"})],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-        "on_interrupt": [StrOptions({"raise", "return"})],
-    }
-
-    def __init_subclass__(cls) -> None:
-        """Insert the shared parameters into the docstring of every estimator."""
-        super().__init_subclass__()
-        cls.__doc__ = completed(cls.__doc__ or "")
-
-    n_components: int | str | None
-    certify: bool | str
-    on_interrupt: OnInterrupt
 
     @property
     def _constraint(self) -> Constraint:

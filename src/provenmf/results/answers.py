@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from provenmf.arguments import checked
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.results.certificate import Certificate
-from provenmf.results.display import Plotted
+from provenmf.results.display import Record, summary
 from provenmf.results.estimates import ErrorBars, plural
 from provenmf.results.factorization import Factorization
-from provenmf.results.states import agree
 
 if TYPE_CHECKING:
     import anndata
@@ -80,7 +79,7 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Answer(Plotted):
+class Answer(Record):
     """Base of all answers; by itself the answer of a plain matrix, which is its factorization.
 
     Parameters
@@ -272,9 +271,28 @@ class Answer(Plotted):
             With `obsm["X_provenmf"]`, `varm["provenmf"]` and, in `uns["provenmf"]`, the method, the
             verdict and the names of the components. Needs the extra `export`.
         """
-        from provenmf.results.display import to_anndata
-
-        return to_anndata(self, data)
+        try:
+            from anndata import AnnData
+        except ImportError as error:
+            raise MissingExtra("to_anndata", "export") from error
+        n, d = len(self.weights), self.components.shape[1]
+        if data is None:
+            data = AnnData(shape=(n, d))
+            data.obs_names = list(map(str, self.row_names))
+            data.var_names = list(map(str, self.column_names))
+            data.obs_names_make_unique()
+            data.var_names_make_unique()
+        elif data.shape != (n, d):
+            raise InvalidInput(
+                f"the AnnData has shape {data.shape}, the answer {(n, d)}: give the one that was "
+                "factorized, or none"
+            )
+        else:
+            data = data.copy()
+        data.obsm["X_provenmf"] = np.asarray(self.weights)
+        data.varm["provenmf"] = np.asarray(self.components).T
+        data.uns["provenmf"] = summary(self)
+        return data
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the answer as an xarray Dataset with names; needs the extra `export`.
@@ -285,9 +303,24 @@ class Answer(Plotted):
             With `weights`, `components` and `share`, in the words of the application ("topic",
             "document", "word").
         """
-        from provenmf.results.display import to_xarray
-
-        return to_xarray(self)
+        try:
+            import xarray
+        except ImportError as error:
+            raise MissingExtra("to_xarray", "export") from error
+        component, row, column = self.words.component, self.words.row, self.words.column
+        return xarray.Dataset(
+            {
+                "weights": ((row, component), np.asarray(self.weights)),
+                "components": ((component, column), np.asarray(self.components)),
+                "share": (component, self.share),
+            },
+            coords={
+                component: list(self.component_names),
+                row: list(self.row_names),
+                column: list(self.column_names),
+            },
+            attrs={name: value for name, value in summary(self).items() if isinstance(value, str)},
+        )
 
     @checked()
     def labelled(self, names: Mapping[int, str]) -> Self:
@@ -322,22 +355,6 @@ class Answer(Plotted):
         if type(self) is Answer:  # a plain matrix is saved as its factorization
             fit = replace(fit, component_names=np.array(new, dtype=np.str_))
         return replace(self, component_names=tuple(new), factorization=fit)
-
-    @checked()
-    def save(self, path: str | Path) -> None:
-        """Write the answer to one file; `provenmf.load` gives it back."""
-        from provenmf.io import save
-
-        save(self, path)
-
-    def __eq__(self, other: object) -> bool:
-        return agree(self, other) if isinstance(other, Answer) else NotImplemented
-
-    def _repr_html_(self) -> str:
-        """Return HTML for notebooks: the verdict first, then the components."""
-        from provenmf.results.display import answer_html
-
-        return answer_html(self, repr(self))
 
     def __str__(self) -> str:
         """Return the components with their sizes and largest entries, the largest first."""

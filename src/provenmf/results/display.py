@@ -1,4 +1,4 @@
-"""Records for notebooks, for the report, and in the containers of other packages."""
+"""What all records do: save, compare, show in notebooks, draw by the report."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections.abc import Iterable
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from provenmf.errors import InvalidInput, MissingExtra
+from provenmf.arguments import checked
+from provenmf.results.states import agree
 
 if TYPE_CHECKING:
-    import anndata
-    import xarray
-
     from provenmf.results.answers import Answer
     from provenmf.results.certificate import Certificate
 
@@ -75,8 +73,24 @@ def _cells(tag: str, texts: Iterable[str]) -> str:
 # not imported, as pandas does with its plotting backends; it is loaded with the first plot.
 
 
-class Plotted:
-    """Base of records that the report can draw: factorizations and answers."""
+class Record:
+    """Base of factorizations and answers: what can be saved, compared, shown and drawn."""
+
+    @checked()
+    def save(self, path: str | Path) -> None:
+        """Write the record to one file; `provenmf.load` gives it back."""
+        from provenmf.io import save
+
+        save(cast(Any, self), path)
+
+    def __eq__(self, other: object) -> bool:
+        return agree(self, other) if isinstance(other, Record) else NotImplemented
+
+    def _repr_html_(self) -> str:
+        """Return HTML for notebooks: the verdict first, then the components."""
+        from provenmf.results.answers import as_answer
+
+        return answer_html(as_answer(cast(Any, self)), repr(self))
 
     def plot(self, chart: str | None = None) -> Any:
         """Draw one chart of the report as a matplotlib figure, for notebooks.
@@ -109,59 +123,6 @@ class Plotted:
 def plot_curves(panels: Any, x_label: str, title: str, **more: Any) -> Any:
     """Draw curves by the label of their axis, in panels one above the other."""
     return import_module("provenmf.report.plots").stacked(panels, x_label, title, **more)
-
-
-# Other packages are imported only here and only when asked.
-
-KEY = "provenmf"
-
-
-def to_anndata(answer: Answer, data: anndata.AnnData | None = None) -> anndata.AnnData:
-    """Return an AnnData with weights and components; see `Answer.to_anndata`."""
-    try:
-        from anndata import AnnData
-    except ImportError as error:
-        raise MissingExtra("to_anndata", "export") from error
-    n, d = len(answer.weights), answer.components.shape[1]
-    if data is None:
-        data = AnnData(shape=(n, d))
-        data.obs_names = list(map(str, answer.row_names))
-        data.var_names = list(map(str, answer.column_names))
-        data.obs_names_make_unique()
-        data.var_names_make_unique()
-    elif data.shape != (n, d):
-        raise InvalidInput(
-            f"the AnnData has shape {data.shape}, the answer {(n, d)}: give the one that was "
-            "factorized, or none"
-        )
-    else:
-        data = data.copy()
-    data.obsm[f"X_{KEY}"] = np.asarray(answer.weights)
-    data.varm[KEY] = np.asarray(answer.components).T
-    data.uns[KEY] = summary(answer)
-    return data
-
-
-def to_xarray(answer: Answer) -> xarray.Dataset:
-    """Return a Dataset of weights and components with names; see `Answer.to_xarray`."""
-    try:
-        import xarray
-    except ImportError as error:
-        raise MissingExtra("to_xarray", "export") from error
-    component, row, column = answer.words.component, answer.words.row, answer.words.column
-    return xarray.Dataset(
-        {
-            "weights": ((row, component), np.asarray(answer.weights)),
-            "components": ((component, column), np.asarray(answer.components)),
-            "share": (component, answer.share),
-        },
-        coords={
-            component: list(answer.component_names),
-            row: list(answer.row_names),
-            column: list(answer.column_names),
-        },
-        attrs={name: value for name, value in summary(answer).items() if isinstance(value, str)},
-    )
 
 
 def summary(answer: Answer) -> dict[str, Any]:

@@ -6,15 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.arguments import checked
 from provenmf.results.certificate import Certificate
-from provenmf.results.display import Plotted
+from provenmf.results.display import Record
 from provenmf.results.estimates import ErrorBars
 from provenmf.results.states import MethodState, Shape, agree
 
@@ -65,47 +63,50 @@ class StopReason(StrEnum):
     'The callback stopped the fit.'
     """
 
-    UNKNOWN = ""
-    CONVERGED = "converged"
-    MAX_ITER = "max_iter"
-    INTERRUPTED = "interrupted"
-    CALLBACK = "callback"
-    ALL_ANCHORS = "all anchors chosen"
-    ALL_CENTROIDS = "all centroids chosen"
-    ALL_DIRECTIONS = "all directions found"
-    ALL_EXPLAINED = "all rows explained"
-    NO_WEIGHTS = "no row has a weight above the threshold"
-    DEPENDENT = "features_became_dependent"
-    STALLED = "stalled"
+    sentence: str
 
-    @property
-    def sentence(self) -> str:
-        """Sentence for readers; empty where the reason is not known."""
-        return _SENTENCES[self]
+    def __new__(cls, value: str, sentence: str = "") -> StopReason:
+        """Return the text of a reason, with its sentence for readers."""
+        reason = str.__new__(cls, value)
+        reason._value_, reason.sentence = value, sentence
+        return reason
+
+    UNKNOWN = ""
+    CONVERGED = "converged", "The fit converged: the last iterations changed almost nothing."
+    MAX_ITER = (
+        "max_iter",
+        "The fit stopped at the maximum number of iterations; more might change the result.",
+    )
+    INTERRUPTED = "interrupted", "The fit was interrupted; this is the best result so far."
+    CALLBACK = "callback", "The callback stopped the fit."
+    ALL_ANCHORS = "all anchors chosen", "The fit chose as many anchors as you asked for."
+    ALL_CENTROIDS = "all centroids chosen", "The fit found as many components as you asked for."
+    ALL_DIRECTIONS = (
+        "all directions found",
+        "The fit stopped because every direction of the data has a component.",
+    )
+    ALL_EXPLAINED = (
+        "all rows explained",
+        "The fit stopped because the anchors explain every row.",
+    )
+    NO_WEIGHTS = (
+        "no row has a weight above the threshold",
+        "The fit stopped because no row has a weight above the threshold.",
+    )
+    DEPENDENT = (
+        "features_became_dependent",
+        "The fit stopped because the features became linearly dependent; those of the iteration "
+        "before are kept.",
+    )
+    STALLED = (
+        "stalled",
+        "The fit stalled: more iterations made the result worse; the best is kept.",
+    )
 
     @classmethod
     def _missing_(cls, value: object) -> StopReason:
         """Read a reason that this version does not know as unknown."""
         return cls.UNKNOWN
-
-
-_SENTENCES = {
-    StopReason.UNKNOWN: "",
-    StopReason.CONVERGED: "The fit converged: the last iterations changed almost nothing.",
-    StopReason.MAX_ITER: "The fit stopped at the maximum number of iterations; more might "
-    "change the result.",
-    StopReason.INTERRUPTED: "The fit was interrupted; this is the best result so far.",
-    StopReason.CALLBACK: "The callback stopped the fit.",
-    StopReason.ALL_ANCHORS: "The fit chose as many anchors as you asked for.",
-    StopReason.ALL_CENTROIDS: "The fit found as many components as you asked for.",
-    StopReason.ALL_DIRECTIONS: "The fit stopped because every direction of the data has a "
-    "component.",
-    StopReason.ALL_EXPLAINED: "The fit stopped because the anchors explain every row.",
-    StopReason.STALLED: "The fit stalled: more iterations made the result worse; the best is kept.",
-    StopReason.NO_WEIGHTS: "The fit stopped because no row has a weight above the threshold.",
-    StopReason.DEPENDENT: "The fit stopped because the features became linearly dependent; those "
-    "of the iteration before are kept.",
-}
 
 
 # What happened in each iteration of a fit.
@@ -171,7 +172,7 @@ class Solution:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Factorization(Plotted):
+class Factorization(Record):
     """A fit as a record: data (n, d) ≈ weights (n, k) @ components (k, d).
 
     Parameters
@@ -296,13 +297,6 @@ class Factorization(Plotted):
             f"{self.components.shape[1]:,} columns, method={self.method!r})"
         )
 
-    def _repr_html_(self) -> str:
-        """Return HTML for notebooks: the verdict first, then the components."""
-        from provenmf.results.answers import as_answer
-        from provenmf.results.display import answer_html
-
-        return answer_html(as_answer(self), repr(self))
-
     def table(self, of: Literal["weights", "components"] = "weights") -> pandas.DataFrame:
         """Return the weights or the components as a data frame with names; see `Answer.table`."""
         from provenmf.results.answers import as_answer
@@ -314,13 +308,3 @@ class Factorization(Plotted):
         from provenmf.results.answers import as_answer
 
         return as_answer(self).to_anndata(data)
-
-    def __eq__(self, other: object) -> bool:
-        return agree(self, other) if isinstance(other, Factorization) else NotImplemented
-
-    @checked()
-    def save(self, path: str | Path) -> None:
-        """Write the record to one file; see `provenmf.load`."""
-        from provenmf.io import save
-
-        save(self, path)

@@ -65,17 +65,3 @@ def test_rows_of_very_different_sizes_have_lengths():
     data = np.array([[3e-200, 4e-200], [3.0, 4.0], [0.0, 0.0]])
     fit = Fit(as_blocks(data), Factorization("x", np.zeros((3, 1)), np.zeros((1, 2))))
     np.testing.assert_allclose(fit.lengths, [5e-200, 5.0, 0.0], rtol=1e-14)
-
-
-def test_fingerprint_knows_values_and_not_their_storage(tmp_path):
-    data, weights, components = example(3)
-    record = Factorization("x", weights, components)
-    stored_so = data, np.asfortranarray(data), sp.csr_array(data), np.where(data, data, -0.0)
-    prints = {
-        Fit(as_blocks(stored, block_rows=rows), record).fingerprint
-        for stored in stored_so
-        for rows in (None, 7)
-    }
-    assert len(prints) == 1
-    for change in (lambda x: x[::-1], lambda x: x * (1 + 1e-15), lambda x: x[:, ::-1]):
-        assert Fit(as_blocks(change(data)), record).fingerprint not in prints

@@ -1,5 +1,6 @@
 """Rigidity agrees with exhaustive linear programs, and its distance is never too large."""
 
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from provenmf.certificate import rigidity
-from provenmf.certificate.rigidity import Entries, search
+from provenmf.certificate.rigidity import Entries, balanced_factors, search
 
 
 def sparse_factors(seed, k=3, n=12, d=9, zeros=0.35):
@@ -58,6 +59,21 @@ def test_agrees_with_all_programs(k, zeros):
         assert (found.direction is not None) == (not expected)
         answers.add(expected)
     assert answers
+
+
+@pytest.mark.parametrize("sizes", [(1.0, 1.0), (1e300, 1e-300), (1e-200, 1e250)])
+def test_scaling_by_powers_of_two_keeps_every_digit(sizes):
+    rng = np.random.default_rng(0)
+    weights, components = sizes[0] * rng.random((6, 3)), sizes[1] * rng.random((3, 5))
+    weights[4] = weights[0, 1] = components[2, 3] = 0
+    scaled = balanced_factors(weights, components)
+    assert ((scaled.components.max(axis=1) >= 0.5) & (scaled.components.max(axis=1) < 1)).all()
+    assert scaled.component_columns.max() < 1 and scaled.weight_rows.max() < 1
+    exact = [np.vectorize(Fraction)(a) for a in (weights, components, *scaled)]
+    products = exact[0][:, :, None] * exact[1][None], exact[4][:, :, None] * exact[3][None]
+    for given, found in zip(*products):  # one factor for each row of the weights
+        assert len({f / g for g, f in zip(given.ravel(), found.ravel()) if g}) <= 1
+        assert all(f == 0 for g, f in zip(given.ravel(), found.ravel()) if not g)
 
 
 def test_a_part_of_the_entries_gives_the_same_answer(monkeypatch):

@@ -29,17 +29,6 @@ def test_callback_sees_rows_and_can_stop():
     assert seen == [0, 1] and run.stop_reason == "callback"
 
 
-def test_interruption_lets_the_iteration_finish():
-    before = signal.getsignal(signal.SIGINT)
-    run, finished = Run(10, on_interrupt="return"), []
-    for iteration in run:
-        if iteration == 1:
-            os.kill(os.getpid(), signal.SIGINT)
-        finished.append(iteration)
-    assert finished == [0, 1] and run.stop_reason == "interrupted"
-    assert signal.getsignal(signal.SIGINT) is before
-
-
 def test_a_second_interruption_is_raised():
     run = Run(10, on_interrupt="return")
     with pytest.raises(KeyboardInterrupt):

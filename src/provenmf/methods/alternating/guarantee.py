@@ -153,7 +153,7 @@ class ObservedFit(Fit):
         least = least_relative_error(rows, k, squared, gram)
         if least.relative_error is None:
             return least
-        share = math.sqrt(squared / self.squared_norm) * (1 - 1e-12)
+        share = math.sqrt(squared / self.norm**2) * (1 - 1e-12)
         return RankBound(least.relative_error * share)
 
 

@@ -112,16 +112,12 @@ def general_correlation(weights: Rows) -> Correlation:
     off_diagonal = moments - np.diag(np.diag(moments))
     smallest = max(float(np.linalg.eigvalsh(moments)[0]), 0.0)
     return Correlation(
-        r=max(weights.each(_largest_sum)),
+        r=max(weights.each(lambda w: float(w.sum(axis=1, dtype=np.float64).max(initial=0.0)))),
         k=k,
         m=float(off_diagonal.max()) * D**2,
         lam=ratio(smallest * D, k),
         D=D,
     )
-
-
-def _largest_sum(weights: NDArray[np.floating]) -> float:
-    return float(weights.sum(axis=1, dtype=np.float64).max(initial=0.0))
 
 
 def theorem_1_ratio(c: Correlation) -> float:
@@ -145,7 +141,11 @@ def theorem_4_ratio(c: Correlation, q: float) -> float:
 
 def binary_check(weights: Rows) -> Check:
     """Check that weights are 0 or 1, as Theorems 1 and 5 suppose."""
-    distance = max(weights.each(_farthest_from_binary))
+
+    def farthest(weights: Array) -> float:
+        return float(np.minimum(np.abs(weights), np.abs(weights - 1.0)).max(initial=0.0))
+
+    distance = max(weights.each(farthest))
     return Check(
         "decoded weights are 0 or 1",
         "Li17 Theorems 1, 5",
@@ -154,10 +154,6 @@ def binary_check(weights: Rows) -> Check:
         threshold=BINARY,
         note="of the decoded weights, each component scaled to a largest weight of 1",
     )
-
-
-def _farthest_from_binary(weights: Array) -> float:
-    return float(np.minimum(np.abs(weights), np.abs(weights - 1.0)).max(initial=0.0))
 
 
 def decay_check(order: float) -> Check:

@@ -70,27 +70,13 @@ def test_batches_are_drawn_from_the_seed(sample, start):
     assert np.abs(a.components_ - c.components_).max() > 0
 
 
-def test_the_certificate_speaks_of_every_theorem(fitted):
-    text = str(fitted.certificate_)
-    for word in ("Thm 1", "Thm 2", "Thm 6", "Thm 7", "A1", "A2", "A3", "C_nu"):
-        assert word in text
-    assert fitted.certificate_.measures["relative_error"] < 1
-    assert all(c.status == "unknown" for c in fitted.certificate_.checks if "noise" in c.name)
-
-
 @pytest.mark.parametrize(
     "settings, name",
     [
-        ({"pseudo_inverse": "left"}, "pseudo_inverse"),
-        ({"alpha": -1.0}, "alpha"),
         ({"alpha": "often"}, "alpha"),
-        ({"r": 0.0}, "r"),
         ({"step_size": 1.0}, "step_size"),
-        ({"step_size": 0.0}, "step_size"),
         ({"batch_size": 1}, "batch_size"),
-        ({"balance": "yes"}, "balance"),
         ({"init": "nothing"}, "init"),
-        ({"max_iter": 0}, "max_iter"),
     ],
 )
 def test_bad_settings_are_named(sample, settings, name):

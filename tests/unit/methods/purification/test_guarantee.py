@@ -129,13 +129,3 @@ def test_chance_is_bounded_for_any_two_columns_in_random_order():
             found, chance = correlations_and_chance(LocalRows.of(shuffled), 0.1)
             exceeded += int((found > chance).any())
         assert exceeded <= 40
-
-
-def test_correlations_of_parts_are_those_of_the_array():
-    weights = np.random.default_rng(9).standard_exponential((50, 4))
-    weights[:, 3] = 0.7  # a constant column
-    parts = LocalRows(len(weights), np.split(weights, [20, 20, 31]))
-    for whole, of_parts in zip(
-        correlations_and_chance(LocalRows.of(weights), 0.1), correlations_and_chance(parts, 0.1)
-    ):
-        np.testing.assert_allclose(of_parts, whole, rtol=1e-12, atol=1e-15)

@@ -111,17 +111,6 @@ def test_features_are_purified_from_a_bad_start(kind):
     assert found.trace["truth_outside"][-1] < 1e-10
 
 
-def test_every_setting_reaches_the_iteration(sample, start):
-    def components(rule, **settings):
-        return purification(as_blocks(sample.data), start, rule, max_iter=3, **settings).components
-
-    usual = components(Rule())
-    for rule in (Rule("moore-penrose"), Rule(alpha=0.3), Rule(r=2.0), Rule(step_size=0.1)):
-        assert np.abs(components(rule) - usual).max() > 1e-6, rule
-    in_batches = components(Rule(), batch_size=50, rng=np.random.default_rng(0))
-    assert np.abs(in_batches - usual).max() > 1e-6
-
-
 def test_balancing_brings_moments_within_a_factor_of_two():
     sparsity = np.array([0.2, 0.5, 1.0, 2.0, 3.0])
     sample = sample_purification(4000, 40, 5, sparsity=sparsity, random_state=6)
@@ -186,12 +175,11 @@ def test_weights_that_sum_to_one_end_with_a_warning_and_the_last_good_features()
     assert np.isfinite(found.components).all()
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_equal_rows_are_refused_whatever_rounding_makes_of_their_covariance(dtype):
+def test_equal_rows_are_refused_whatever_rounding_makes_of_their_covariance():
     for value in np.random.default_rng(0).random(30):
-        data = np.full((12, 1), value, dtype=dtype)
-        with pytest.raises(InvalidInput, match="do not vary"):
-            purification(as_blocks(data), np.ones((1, 1)), Rule(alpha=0.0))
+        for data in (np.full((12, 1), value), np.full((12, 1), value, dtype=np.float32)):
+            with pytest.raises(InvalidInput, match="do not vary"):
+                purification(as_blocks(data), np.ones((1, 1)), Rule(alpha=0.0))
 
 
 def test_data_that_say_nothing_are_refused(sample, start):
