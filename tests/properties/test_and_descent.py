@@ -42,13 +42,3 @@ def test_scales_of_rows_and_of_the_start_do_not_matter_when_normalized(seed):
     other = solve(data * rng.uniform(0.1, 10, (150, 1)), start * rng.uniform(0.1, 10, (5, 1)))
     unit = [c / np.linalg.norm(c, axis=1, keepdims=True) for c in (usual, other)]
     np.testing.assert_allclose(unit[1], unit[0], atol=1e-7)
-
-
-@few
-@given(seeds)
-def test_the_truth_is_a_fixed_point(seed):
-    topics = topic_components(5, 20, random_state=seed)
-    data = sample_dirichlet(150, topics, random_state=seed).data
-    found = and_descent(as_blocks(data), topics, max_iter=30)
-    unit = [c / np.linalg.norm(c, axis=1, keepdims=True) for c in (found.components, topics)]
-    np.testing.assert_allclose(unit[0], unit[1], atol=1e-6)

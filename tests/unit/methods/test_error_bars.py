@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from provenmf import InvalidInput, factorize, load, with_error_bars
+from provenmf.methods import error_bars
 from provenmf.methods.error_bars import Spread, drawn_with_noise, intervals, resampled
 from provenmf.metrics.matching import match_components
 from provenmf.results import ErrorBars
@@ -153,26 +154,19 @@ def test_entries_that_noise_makes_too_small_have_room():
     assert np.concatenate(held).mean() >= 0.9  # 0.78 without the estimate of the bias
 
 
-def test_of_large_data_as_many_rows_show_the_bias_as_fit(fitted, monkeypatch):
-    from provenmf.methods import error_bars as component_errors
-
+def test_of_large_data_as_many_rows_show_the_bias_as_fit_or_it_is_said_to_be_missing(
+    fitted, monkeypatch
+):
     data, result, barred = fitted
-    few = replace(component_errors.SETTINGS, most_entries=400)  # 100 of 150 rows
-    monkeypatch.setattr(component_errors, "SETTINGS", few)
-    rows = component_errors.rows_for_bias(data.shape, 2, np.random.default_rng(0))
+    few = replace(error_bars.SETTINGS, most_entries=400)  # 100 of 150 rows
+    monkeypatch.setattr(error_bars, "SETTINGS", few)
+    rows = error_bars.rows_for_bias(data.shape, 2, np.random.default_rng(0))
     assert len(rows) == len(np.unique(rows)) == 100
     part = with_error_bars(data, result, 12)
     ratio = part.error_bars.standard_errors / barred.error_bars.standard_errors
     assert 0.4 < ratio.min() and ratio.max() < 2.5 and not (ratio == 1).all()
     assert not any("bias" in note for note in part.notes)
-
-
-def test_a_bias_that_cannot_be_had_is_said_to_be_missing(fitted, monkeypatch):
-    from provenmf.methods import error_bars as component_errors
-
-    data, result, barred = fitted
-    few = replace(component_errors.SETTINGS, most_entries=30)
-    monkeypatch.setattr(component_errors, "SETTINGS", few)
+    monkeypatch.setattr(error_bars, "SETTINGS", replace(few, most_entries=30))
     without = with_error_bars(data, result, 12)
     assert any("bias that noise causes is not part" in note for note in without.notes)
     assert (without.error_bars.standard_errors <= barred.error_bars.standard_errors).all()
