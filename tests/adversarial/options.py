@@ -54,6 +54,8 @@ COMMANDS = (
     ["diagnose", "m.npy"],
     ["rank", "m.npy", "--ranks", "1-2"],
     ["--help"],
+    ["generate", "--help"],
+    ["generate"],
     ["reproduce", "--list"],
     ["fit", "missing.npy"],
 )

@@ -17,6 +17,7 @@ from provenmf.cli import options
 from provenmf.cli.applications import communities, parts, signatures, unmix
 from provenmf.cli.demo import demo
 from provenmf.cli.fit import diagnose, fit, rank
+from provenmf.cli.generate import generate
 from provenmf.cli.messages import (
     INTERRUPTED,
     OUTSIDE,
@@ -90,6 +91,7 @@ register(report, "force")
 register(label)
 register(convert, "force")
 register(reproduce, "json", "force", "random_state")
+register(generate, "force", "random_state")
 register(demo, "force")
 
 

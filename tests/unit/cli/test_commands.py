@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from provenmf.cli.generate import MODELS
 from provenmf.io import load
 
 
@@ -121,6 +122,15 @@ def test_parts_of_images(run, tmp_path):
     assert ran.code == 0, ran
     assert_readable(ran.out)
     assert run("certify", "images-result.npz", "images.npz").code == 0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_generated_data_hold_the_truth(run, tmp_path, model):
+    assert "random_state" not in run("generate").out
+    ran = run("generate", model, "--random-state", 3)
+    assert ran.code == 0, ran
+    with np.load(tmp_path / f"{model}.npz", allow_pickle=False) as sample:
+        assert {"weights", "memberships", "abundances"} & set(sample.files)
 
 
 def test_diagnose_in_words_and_as_json(run, separable):
