@@ -19,11 +19,12 @@ from itertools import islice
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from types import NoneType, UnionType
+from types import EllipsisType, NoneType, UnionType
 from typing import (
     Annotated,
     Any,
     Literal,
+    NamedTuple,
     ParamSpec,
     TypeVar,
     Union,
@@ -35,14 +36,6 @@ from provenmf.errors import InvalidInput
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-WORDS: dict[Any, str] = {
-    int: "a whole number",
-    float: "a number",
-    bool: "True or False",
-    str: "text",
-    NoneType: "None",
-    Path: "a path",
-}
 PLURALS = {int: "whole numbers", float: "numbers", str: "texts"}
 # Elements of a sequence that are looked at.
 LOOKED_AT = 1000
@@ -97,31 +90,28 @@ def _check_call(
     named: dict[str, Any],
     options_of: Callable[[Mapping[str, Any]], tuple[str, ...]] | None,
 ) -> None:
-    types = _types_of(function)
-    names = list(types)
+    rules, defaults, takes_options = _declared(function)
+    names = list(rules)
     for name in names[: len(positional)]:
         if name in named:
             raise InvalidInput("is given twice", argument=name, value=named[name])
     for name, value in [*zip(names, positional), *named.items()]:
-        if name in types:
-            check_value(name, value, types[name])
-    unknown = [name for name in named if name not in types]
-    if not unknown:
+        if name in rules and not rules[name].fits(value):
+            raise InvalidInput(f"must be {rules[name].words}", argument=name, value=value)
+    known, owner = [name for name in names[1:] if name != "self"], function.__name__
+    unknown = [name for name in named if name not in rules]
+    if not unknown or (takes_options and options_of is None):
         return
-    own = [name for name in names[1:] if name != "self"]
-    known, owner = own, function.__name__
-    if _takes_options(function):
-        if options_of is None:
-            return
-        given = _defaults(function) | dict(zip(names, positional)) | named
-        known = [*own, *(name for name in options_of(given) if name not in own)]
+    if takes_options and options_of is not None:
+        given = defaults | dict(zip(names, positional)) | named
+        known += [name for name in options_of(given) if name not in known]
         owner += f" with method={given['method']!r}"
     for name in unknown:
         if name not in known:
-            raise unknown_option(name, named[name], owner, known)
+            raise _unknown_option(name, named[name], owner, known)
 
 
-def unknown_option(name: str, value: object, owner: str, known: abc.Sequence[str]) -> InvalidInput:
+def _unknown_option(name: str, value: object, owner: str, known: abc.Sequence[str]) -> InvalidInput:
     """Return the error for an option that a function or a method does not have."""
     alike = get_close_matches(name, known, 1)
     if name in NUMBER_WORDS:
@@ -135,11 +125,19 @@ def unknown_option(name: str, value: object, owner: str, known: abc.Sequence[str
     )
 
 
+class Rule(NamedTuple):
+    """A test of values, and what they must be in words."""
+
+    fits: Callable[[Any], bool]
+    words: str
+
+
 @cache
-def _types_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the declared type of each argument, Any where it cannot be resolved."""
-    found: dict[str, Any] = {}
-    for name, parameter in inspect.signature(function).parameters.items():
+def _declared(function: Callable[..., Any]) -> tuple[dict[str, Rule], dict[str, Any], bool]:
+    """Return the rule and the default of each argument, and whether there are `**options`."""
+    rules: dict[str, Rule] = {}
+    parameters = inspect.signature(function).parameters.values()
+    for parameter in parameters:
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
         hint = parameter.annotation
@@ -148,108 +146,96 @@ def _types_of(function: Callable[..., Any]) -> dict[str, Any]:
                 hint = eval(hint, getattr(function, "__globals__", {}))  # our own annotations
             except (NameError, TypeError, AttributeError):
                 hint = Any
-        found[name] = Any if hint is parameter.empty else hint
-    return found
+        rules[parameter.name] = SEED if parameter.name == "random_state" else _rule(hint)
+    defaults = {parameter.name: parameter.default for parameter in parameters}
+    return rules, defaults, any(each.kind is each.VAR_KEYWORD for each in parameters)
 
 
-def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    parameters = inspect.signature(function).parameters.values()
-    return {parameter.name: parameter.default for parameter in parameters}
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-@cache
-def _takes_options(function: Callable[..., Any]) -> bool:
-    parameters = inspect.signature(function).parameters.values()
-    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    return number and not math.isnan(float(value))
 
 
-def check_value(name: str, value: object, hint: Any) -> None:
-    """Refuse a value that is not of the declared type."""
-    fits = _is_seed(value) if name == "random_state" else _fits(value, hint)
-    if not fits:
-        words = "a seed: a whole number, a generator of numpy, or None"
-        wanted = words if name == "random_state" else _in_words(hint)
-        raise InvalidInput(f"must be {wanted}", argument=name, value=value)
-
-
-def _is_seed(value: object) -> bool:
+def _is_seed(value: Any) -> bool:
     generator = hasattr(value, "random_sample") or hasattr(value, "bit_generator")
-    whole = isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < 2**32
-    return value is None or generator or whole
+    return value is None or generator or (_is_whole(value) and 0 <= int(value) < 2**32)
 
 
-def _fits(value: Any, hint: Any) -> bool:
+SEED = Rule(_is_seed, "a seed: a whole number, a generator of numpy, or None")
+ANYTHING = Rule(lambda value: True, "anything")
+PLAIN: dict[Any, Rule] = {
+    int: Rule(_is_whole, "a whole number"),
+    float: Rule(_is_number, "a number"),
+    bool: Rule(lambda value: type(value).__name__ in ("bool", "bool_"), "True or False"),
+    str: Rule(lambda value: isinstance(value, str), "text"),
+    None: Rule(lambda value: value is None, "None"),
+    NoneType: Rule(lambda value: value is None, "None"),
+    Path: Rule(lambda value: isinstance(value, PathLike), "a path"),
+    Any: ANYTHING,
+    object: ANYTHING,
+    inspect.Parameter.empty: ANYTHING,
+}
+
+
+def _rule(hint: Any) -> Rule:
+    """Return the rule of a declared type."""
     origin, inner = get_origin(hint), get_args(hint)
-    if hint in (Any, object) or isinstance(hint, TypeVar | str):
-        return True
+    if origin is None and hint in PLAIN:
+        return PLAIN[hint]
     if origin is Annotated:
-        bounds = inner[1] if isinstance(inner[1], Within) else Within(-math.inf)
-        return _fits(value, inner[0]) and (
-            inner[0] not in (int, float) or bounds.low <= value <= bounds.high
-        )
-    if origin in (Union, UnionType):
-        return any(_fits(value, kind) for kind in inner)
+        return _bounded(_rule(inner[0]), inner[1])
     if origin is Literal:
-        return isinstance(value, str | int | bool) and value in inner
-    if hint in (None, NoneType):
-        return value is None
-    if hint is bool:
-        return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
-    if hint is int:
-        return isinstance(value, Integral) and not isinstance(value, bool)
-    if hint is float:
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        return number and not math.isnan(float(value))
-    if hint is Path:
-        return isinstance(value, PathLike)
-    if origin is tuple or hint is tuple:
-        return isinstance(value, tuple | list) and _elements_fit(value, inner)
-    if origin is abc.Callable:
-        return callable(value)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return isinstance(value, Mapping) and all(
-            _fits(key, inner[0]) and _fits(item, inner[1])
-            for key, item in islice(value.items(), LOOKED_AT)
-        )
-    if isinstance(origin, type) and issubclass(origin, abc.Iterable):
-        if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
-            return False
-        if getattr(value, "ndim", 1) != 1:
-            return False
-        sized = hasattr(value, "__len__") and inner
-        return not sized or all(_fits(item, inner[0]) for item in islice(value, LOOKED_AT))
-    return isinstance(value, origin or hint) if isinstance(origin or hint, type) else True
-
-
-def _elements_fit(value: abc.Sequence[Any], kinds: tuple[Any, ...]) -> bool:
-    if not kinds:
-        return True
-    if kinds[-1] is ...:
-        kinds = kinds[:1] * len(value)
-    return len(value) == len(kinds) and all(map(_fits, value, kinds))
-
-
-def _in_words(hint: Any) -> str:
-    origin, inner = get_origin(hint), get_args(hint)
-    if hint in WORDS or hint is None:
-        return WORDS.get(hint, "None")
-    if origin is Annotated and isinstance(inner[1], Within):
-        upper = f" and at most {inner[1].high:g}" if inner[1].high < math.inf else ""
-        return f"{_in_words(inner[0])} of at least {inner[1].low:g}{upper}"
-    if origin is Annotated:
-        return _in_words(inner[0])
+        words = " or ".join(repr(kind) for kind in inner)
+        return Rule(lambda value: isinstance(value, str | int) and value in inner, words)
+    rules = [_rule(kind) for kind in inner if not isinstance(kind, list | EllipsisType)]
     if origin in (Union, UnionType):
-        return " or ".join(dict.fromkeys(_in_words(kind) for kind in inner))
-    if origin is Literal:
-        return " or ".join(repr(kind) for kind in inner)
-    if origin is tuple and inner and inner[-1] is not ...:
-        return f"({', '.join(_in_words(kind) for kind in inner)})"
+        words = " or ".join(dict.fromkeys(rule.words for rule in rules))
+        return Rule(lambda value: any(rule.fits(value) for rule in rules), words)
     if origin is abc.Callable:
-        return "a function"
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return f"a mapping of {_in_words(inner[0])} to {_in_words(inner[1])}"
-    if isinstance(origin, type) and issubclass(origin, abc.Iterable):
-        if not inner or inner[0] in (Any, object):
-            return "a sequence"
-        return PLURALS.get(inner[0]) or f"a sequence, each {_in_words(inner[0])}"
-    return getattr(origin or hint, "__name__", str(hint))
+        return Rule(callable, "a function")
+    kind = origin or hint
+    if not isinstance(kind, type):
+        return ANYTHING
+    if kind is tuple and inner and inner[-1] is not ...:
+        words = f"({', '.join(rule.words for rule in rules)})"
+        return Rule(lambda value: _are_elements(value, rules), words)
+    if origin is not None and issubclass(kind, Mapping):
+        words = f"a mapping of {rules[0].words} to {rules[1].words}"
+        return Rule(lambda value: _is_mapping(value, *rules), words)
+    if origin is not None and issubclass(kind, abc.Iterable):
+        each = rules[0] if rules else ANYTHING
+        plural = PLURALS.get(inner[0]) or f"a sequence, each {each.words}"
+        words = "a sequence" if each is ANYTHING else plural
+        return Rule(lambda value: _is_sequence(value, each), words)
+    return Rule(lambda value: isinstance(value, kind), kind.__name__)
+
+
+def _bounded(rule: Rule, bounds: object) -> Rule:
+    if not isinstance(bounds, Within):
+        return rule
+    upper = f" and at most {bounds.high:g}" if bounds.high < math.inf else ""
+    words = f"{rule.words} of at least {bounds.low:g}{upper}"
+    return Rule(lambda value: rule.fits(value) and bounds.low <= value <= bounds.high, words)
+
+
+def _are_elements(value: Any, rules: list[Rule]) -> bool:
+    fitting = isinstance(value, tuple | list) and len(value) == len(rules)
+    return fitting and all(rule.fits(item) for rule, item in zip(rules, value))
+
+
+def _is_mapping(value: Any, of_keys: Rule, of_values: Rule) -> bool:
+    return isinstance(value, Mapping) and all(
+        of_keys.fits(key) and of_values.fits(item) for key, item in islice(value.items(), LOOKED_AT)
+    )
+
+
+def _is_sequence(value: Any, each: Rule) -> bool:
+    if isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1:
+        return False
+    if not hasattr(value, "__len__"):  # an iterator can be read only once
+        return hasattr(value, "__iter__")
+    return hasattr(value, "__iter__") and all(map(each.fits, islice(value, LOOKED_AT)))
