@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from provenmf.budget import block_bytes, room_for_parts
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
-from provenmf.io.arrays import ArrayFile, FileState
-from provenmf.io.files import existing
+from provenmf.io.arrays import ArrayFile, FileState, npy_header
+from provenmf.io.files import existing, parsing
 from provenmf.io.rows import SparseRows, open_sparse_rows
 from provenmf.linalg.storage import float_type, own_rows
 
@@ -129,23 +129,16 @@ def from_hdf5(dataset: Any, **options: Any) -> ArrayBlocks:
 
 
 def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
-    """Return the blocks of a two-dimensional `.npy` file in row order (C order)."""
+    """Return the blocks of a two-dimensional `.npy` file."""
     path = existing(path)
     if not path.is_file():
         raise UnreadableFile(f"{path} is a folder: give an .npy file")
-    try:
-        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # parsing arbitrary text raises many kinds of errors
-        if "mmap length" in str(error):
-            raise UnreadableFile(
-                f"{path} is shorter than its header says: it is truncated; write it again"
-            ) from error
-        # NumPy's own words advise to unpickle, which would run what the file says.
-        raise UnreadableFile(
-            f"{path} is not a .npy matrix of plain numbers: save it again with numpy.save, "
-            "without Python objects, or read other formats with provenmf.io.read_matrix"
-        ) from error
-    return from_memmap(mapped, **options)
+    remedy = "save it again, or read other formats with provenmf.io.read_matrix"
+    with parsing(path, ".npy file", remedy), open(path, "rb") as file:
+        shape, dtype, by_column = npy_header(path, file, path.stat().st_size)
+        return ArrayBlocks(
+            ArrayFile(path, dtype, shape, file.tell(), by_row=not by_column), **options
+        )
 
 
 def from_memmap(mapped: np.memmap[Any, Any], **options: Any) -> ArrayBlocks:

@@ -127,10 +127,10 @@ def npy_header(
         )
     if any(not isinstance(length, int) or length < 0 for length in shape):
         raise UnreadableFile(f"{path} is damaged (shape {shape}): save it again")
-    size = math.prod(shape) * dtype.itemsize
-    if size > stored:
+    size, held = math.prod(shape) * dtype.itemsize, stored - file.tell()
+    if size > held:
         raise UnreadableFile(
-            f"{path} is damaged: it declares {size} bytes and holds {stored}; save it again"
+            f"{path} is shorter than its header says ({held} bytes for {size}): save it again"
         )
     return shape, dtype, by_column
 

@@ -91,7 +91,7 @@ def read_in_child(reader: str, path: Path, *arguments: str | None) -> dict[str, 
         found = json.loads(outcome.read_text())
         if "error" in found:
             raise ERRORS[found["error"]](found["message"])
-        return {name: _received(item, Path(folder)) for name, item in found["content"]}
+        return {name: _received(item) for name, item in found["content"]}
 
 
 def _environment() -> dict[str, str]:
@@ -100,16 +100,13 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
-def _received(item: Any, folder: Path) -> Any:
+def _received(item: Any) -> Any:
     if not isinstance(item, dict):
         return item
     if "other" in item:
         return NotNumbers(item["other"])
-    arrays = [np.load(folder / file, allow_pickle=False) for file in item["files"]]
-    if "shape" not in item:
-        return arrays[0]
-    build = {"csr": sp.csr_array, "csc": sp.csc_array}[item["format"]]
-    return build(tuple(arrays), shape=tuple(item["shape"]))
+    file: str = item["file"]
+    return sp.load_npz(file) if file.endswith(".npz") else np.load(file, allow_pickle=False)
 
 
 # The other side, in the child.
@@ -131,7 +128,7 @@ def run(task: dict[str, Any]) -> None:
     try:
         with contextlib.nullcontext() if task["bytes"] else unlimited():
             found = reader(path, *task["arguments"])
-        outcome = {"content": [[n, _sent(v, folder, str(i))] for i, (n, v) in enumerate(found)]}
+        outcome = {"content": [[n, _sent(v, folder / str(i))] for i, (n, v) in enumerate(found)]}
     except MissingExtra as error:
         outcome = {"error": "MissingExtra", "message": str(error)}
     except InvalidInput as error:
@@ -154,25 +151,20 @@ def limit_memory(size: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
-def _sent(value: Any, folder: Path, name: str) -> Any:
+def _sent(value: Any, place: Path) -> Any:
     """Write arrays to files and say which; texts go as they are."""
     if value is None or isinstance(value, list | str):
         return value
     if isinstance(value, NotNumbers):
         return {"other": value.what}
-    more: dict[str, Any] = {}
+    value = value if sp.issparse(value) else np.asarray(value)
+    if value.dtype.kind not in NUMBERS:
+        return {"other": WORDS.get(value.dtype.kind, f"{value.dtype} entries")}
     if sp.issparse(value):
-        value = value if value.format in ("csr", "csc") else value.tocsr()
-        arrays = [value.data, value.indices, value.indptr]
-        more = {"format": value.format, "shape": [int(length) for length in value.shape]}
-    else:
-        arrays = [np.asarray(value)]
-    if arrays[0].dtype.kind not in NUMBERS:
-        return {"other": WORDS.get(arrays[0].dtype.kind, f"{arrays[0].dtype} entries")}
-    files = [f"{name}-{number}.npy" for number in range(len(arrays))]
-    for file, array in zip(files, arrays):
-        np.save(folder / file, array, allow_pickle=False)
-    return {"files": files, **more}
+        sp.save_npz(f"{place}.npz", value, compressed=False)
+        return {"file": f"{place}.npz"}
+    np.save(f"{place}.npy", value, allow_pickle=False)
+    return {"file": f"{place}.npy"}
 
 
 # Readers that run in the child. A link or storage that leads out of an HDF5 file is refused: a

@@ -225,17 +225,14 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
 
 
 def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
-    """Return the lines of a text file, also compressed.
-
-    Only line ends cut: str.splitlines would also cut at form feeds and the like inside a line.
-    """
-    text = read_text(path, encoding)
-    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    """Return the lines of a text file, also compressed."""
+    return list(stream_lines(path, encoding))
 
 
 def stream_lines(path: Path, encoding: str = "utf-8", *, ends: bool = False) -> Iterator[str]:
     """Yield the lines of a text file, also compressed, read as they are asked for.
 
+    Only line ends cut: str.splitlines would also cut at form feeds and the like inside a line.
     With `ends` they keep their line ends, as the csv module wants them.
     """
     with open_safely(path) as file:
@@ -278,25 +275,21 @@ def _other_encoding(path: Path, encoding: str, error: UnicodeDecodeError) -> Unr
 def check_target(path: Path, *inputs: Path | None) -> None:
     """Refuse to write over a folder, a device, a pipe or one of the files that are read."""
     try:
-        nowhere = not path.resolve().parent.is_dir() and path.is_symlink()
-        path.exists()
+        nowhere = path.is_symlink() and not path.resolve().parent.is_dir()
+        exists = path.exists()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links or an invalid name
-        raise InvalidInput(f"cannot write {str(path)!r:.200} ({error!s:.100}): name a file") from (
-            error
-        )
-    if nowhere:
-        raise InvalidInput(f"cannot write {path}: it is a link to nowhere; name a file")
-    if path.is_dir():
-        raise InvalidInput(f"cannot write {path}: it is a folder; name a file")
-    if not path.parent.is_dir():
-        raise InvalidInput(
-            f"cannot write {path}: the folder {path.parent} does not exist; make it first"
-        )
-    if path.exists() and not path.is_file():
-        raise InvalidInput(f"cannot write {path}: it is a device or a pipe; name a file")
-    for source in inputs:
-        if source is not None and path.exists() and source.exists() and path.samefile(source):
-            raise InvalidInput(f"cannot write {path}: it is an input; name another file")
+        words = f"cannot write {str(path)!r:.200} ({error!s:.100}): name a file"
+        raise InvalidInput(words) from error
+    read = exists and any(s is not None and s.exists() and path.samefile(s) for s in inputs)
+    for is_wrong, problem in (
+        (nowhere, "it is a link to nowhere; name a file"),
+        (path.is_dir(), "it is a folder; name a file"),
+        (not path.parent.is_dir(), f"the folder {path.parent} does not exist; make it first"),
+        (exists and not path.is_file(), "it is a device or a pipe; name a file"),
+        (read, "it is an input; name another file"),
+    ):
+        if is_wrong:
+            raise InvalidInput(f"cannot write {path}: {problem}")
 
 
 def check_writable(path: Path, *inputs: Path | None) -> None:
