@@ -19,46 +19,6 @@ def as_dense(matrix):
     return matrix.toarray() if sp.issparse(matrix) else matrix
 
 
-def write_npy(path):
-    np.save(path, MATRIX)
-
-
-def write_npz(path):
-    np.savez(path, X=MATRIX, label=np.arange(2))
-
-
-def write_sparse(path):
-    sp.save_npz(path, sp.csc_array(MATRIX))
-
-
-def write_coo(path):
-    sp.save_npz(path, sp.coo_array(MATRIX))
-
-
-def write_csv(path):
-    path.write_text("1,0,2.5\n0,3,0\n")
-
-
-def write_named_csv(path):
-    path.write_text('\ufeffname,a,b,"c, d"\n"row, one",1,0,2.5\nrow2,0,3,0\n', encoding="utf-8")
-
-
-def write_tsv(path):
-    path.write_text("a\tb\tc\n1\t0\t2.5\n0\t3\t0\n")
-
-
-def write_packed(path):
-    path.write_bytes(gzip.compress(b"1,0,2.5\r\n0,3,0\r\n"))
-
-
-def write_mtx(path):
-    scipy.io.mmwrite(path, sp.coo_array(MATRIX))
-
-
-def write_mat(path):
-    scipy.io.savemat(path, {"X": MATRIX, "name": "some text"})
-
-
 def write_new_mat(path):
     with h5py.File(path, "w", userblock_size=512) as file:
         file["X"] = MATRIX.T
@@ -67,10 +27,7 @@ def write_new_mat(path):
 
 
 def write_parquet(path):
-    pytest.importorskip("pyarrow")
-    import pandas as pd
-
-    frame = pd.DataFrame(MATRIX, columns=list("abc"))
+    frame = pandas.DataFrame(MATRIX, columns=list("abc"))
     frame.insert(0, "name", ["one", "two"])
     frame.to_parquet(path)
 
@@ -82,45 +39,39 @@ def write_h5ad(path):
     cells.write_h5ad(path)
 
 
-@pytest.mark.parametrize(
-    "name, write",
-    [
-        ("m.npy", write_npy),
-        ("m.npz", write_npz),
-        ("m.npz", write_sparse),
-        ("m.npz", write_coo),
-        ("m.csv", write_csv),
-        ("m.csv", write_named_csv),
-        ("m.tsv", write_tsv),
-        ("m.csv.gz", write_packed),
-        ("m.mtx", write_mtx),
-        ("m.mat", write_mat),
-        ("m.mat", write_new_mat),
-        ("m.parquet", write_parquet),
-        ("m.h5ad", write_h5ad),
-    ],
-)
-def test_every_format_gives_the_same_matrix(tmp_path, name, write):
-    write(tmp_path / name)
-    np.testing.assert_array_equal(as_dense(read_matrix(tmp_path / name)), MATRIX)
+def text(content):
+    return lambda path: path.write_text(content, encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "name, write, rows, columns",
-    [
-        ("m.csv", write_csv, None, None),
-        ("m.csv", write_named_csv, ["row, one", "row2"], ["a", "b", "c, d"]),
-        ("m.tsv", write_tsv, None, ["a", "b", "c"]),
-        ("m.parquet", write_parquet, ["one", "two"], ["a", "b", "c"]),
-        ("m.h5ad", write_h5ad, ["one", "two"], ["a", "b", "c"]),
-    ],
-)
-def test_names_of_rows_and_columns(tmp_path, name, write, rows, columns):
+NAMED = '\ufeffname,a,b,"c, d"\n"row, one",1,0,2.5\nrow2,0,3,0\n'
+ROWS, COLUMNS = ["one", "two"], ["a", "b", "c"]
+# name of the file, how to write it, the names of rows and columns that it has
+FILES = [
+    ("m.npy", lambda path: np.save(path, MATRIX), None, None),
+    ("m.npz", lambda path: np.savez(path, X=MATRIX, label=np.arange(2)), None, None),
+    ("csc.npz", lambda path: sp.save_npz(path, sp.csc_array(MATRIX)), None, None),
+    ("coo.npz", lambda path: sp.save_npz(path, sp.coo_array(MATRIX)), None, None),
+    ("m.csv", text("1,0,2.5\n0,3,0\n"), None, None),
+    ("named.csv", text(NAMED), ["row, one", "row2"], ["a", "b", "c, d"]),
+    ("m.tsv", text("a\tb\tc\n1\t0\t2.5\n0\t3\t0\n"), None, COLUMNS),
+    ("corner.tsv", text("a\tb\tc\none\t1\t0\t2.5\ntwo\t0\t3\t0\n"), ROWS, COLUMNS),
+    ("m.csv.gz", lambda p: p.write_bytes(gzip.compress(b"1,0,2.5\r\n0,3,0\r\n")), None, None),
+    ("m.mtx", lambda path: scipy.io.mmwrite(path, sp.coo_array(MATRIX)), None, None),
+    ("m.mat", lambda path: scipy.io.savemat(path, {"X": MATRIX, "name": "text"}), None, None),
+    ("new.mat", write_new_mat, None, None),
+    ("m.parquet", write_parquet, ROWS, COLUMNS),
+    ("m.h5ad", write_h5ad, ROWS, COLUMNS),
+]
+
+
+@pytest.mark.parametrize("name, write, rows, columns", FILES, ids=[file[0] for file in FILES])
+def test_every_format_gives_the_same_matrix_and_its_names(tmp_path, name, write, rows, columns):
     write(tmp_path / name)
     table = read_table(tmp_path / name)
+    np.testing.assert_array_equal(as_dense(table.matrix), MATRIX)
     assert (table.row_names, table.column_names) == (rows, columns)
-    assert (table.transposed.row_names, table.transposed.column_names) == (columns, rows)
-    assert table.transposed.matrix.shape == (3, 2)
+    turned = table.transposed
+    assert (turned.row_names, turned.column_names, turned.matrix.shape) == (columns, rows, (3, 2))
 
 
 def test_layers_and_raw_counts_of_h5ad(tmp_path):
@@ -132,12 +83,6 @@ def test_layers_and_raw_counts_of_h5ad(tmp_path):
     assert raw.column_names == ["a", "b"]
     with pytest.raises(UnreadableFile, match="no layer 'x': it holds X, twice, raw"):
         read_matrix(path, "x")
-
-
-def test_the_corner_above_the_names_may_be_left_out(tmp_path):
-    (tmp_path / "m.tsv").write_text("a\tb\nx\t1\t2\ny\t3\t4\n")
-    table = read_table(tmp_path / "m.tsv")
-    assert (table.row_names, table.column_names) == (["x", "y"], ["a", "b"])
 
 
 @pytest.mark.parametrize("index", [True, False])
@@ -174,12 +119,9 @@ def test_pickles_are_refused_and_not_run(tmp_path, name):
     (np.savez if name == "m.npz" else np.save)(tmp_path / name, array)
     with pytest.raises(UnreadableFile, match=r"m\.np. holds pickled Python objects"):
         read_matrix(tmp_path / name)
-
-
-def test_a_bare_pickle_is_not_a_matrix(tmp_path):
-    (tmp_path / "m.npy").write_bytes(pickle.dumps([1, 2]))
-    with pytest.raises(UnreadableFile, match="is not a .npy file although its name says so"):
-        read_matrix(tmp_path / "m.npy")
+    (tmp_path / name).write_bytes(pickle.dumps([1, 2]))
+    with pytest.raises(UnreadableFile, match=f"is not a .{name[2:]} file although its name says"):
+        read_matrix(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["m.npy", "m.npz", "m.mtx", "m.mat", "m.parquet", "m.csv.gz"])
@@ -187,17 +129,6 @@ def test_a_file_that_lies_about_its_format(tmp_path, name):
     (tmp_path / name).write_bytes(b"%PDF-1.7" + bytes(100))
     with pytest.raises(UnreadableFile, match="holds .pdf data: give the right file or rename"):
         read_matrix(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", ["m.npy", "m.npz", "m.mat", "m.mtx", "m.parquet", "m.h5ad"])
-def test_truncated_files_give_one_clear_error(tmp_path, name):
-    writers = {".npy": write_npy, ".npz": write_npz, ".mat": write_mat, ".mtx": write_mtx}
-    writers |= {".parquet": write_parquet, ".h5ad": write_h5ad}
-    path = tmp_path / name
-    writers[path.suffix](path)
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(UnreadableFile, match=name):
-        read_matrix(path)
 
 
 @pytest.mark.parametrize(
@@ -220,20 +151,16 @@ def test_bad_tables(tmp_path, content, message):
 
 
 def test_missing_and_foreign_files(tmp_path):
-    with pytest.raises(UnreadableFile, match="does not exist"):
-        read_matrix(tmp_path / "none.npy")
     (tmp_path / "m.docx").write_bytes(b"text")
-    with pytest.raises(UnreadableFile, match="is not a matrix file: use one of"):
-        read_matrix(tmp_path / "m.docx")
     np.save(tmp_path / "cube.npy", np.ones((2, 2, 2)))
-    with pytest.raises(InvalidInput, match="a matrix is needed"):
-        read_matrix(tmp_path / "cube.npy")
-
-
-def test_columns_of_the_same_name_are_refused(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table([[1.0], [2.0]], names=["a", "a"])
-    parquet.write_table(table, tmp_path / "m.parquet")
-    with pytest.raises(UnreadableFile, match="several columns of the same name"):
-        read_matrix(tmp_path / "m.parquet")
+    pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "m.parquet")
+    for name, message in {
+        "none.npy": "does not exist",
+        "m.docx": "is not a matrix file: use one of",
+        "cube.npy": "a matrix is needed",
+        "m.parquet": "several columns of the same name",
+    }.items():
+        with pytest.raises(InvalidInput, match=message):
+            read_matrix(tmp_path / name)
