@@ -1,13 +1,13 @@
 """Records save, load, print and compare."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import provenmf
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io import save
 from provenmf.results import Certificate, Check, Factorization, Trace
 from provenmf.results.certificate import rounded_down, rounded_up
 from provenmf.results.states import FastGradientState, MeritState
@@ -44,17 +44,12 @@ def test_round_trip(factorization, tmp_path):
     factorization.save(tmp_path / "result.npz")
     loaded = provenmf.load(tmp_path / "result.npz")
     assert loaded == factorization
-    assert loaded.weights.dtype == np.float32
-    assert loaded.labels is None
+    assert loaded.weights.dtype == np.float32 and loaded.labels is None
     assert np.isnan(loaded.trace["gap"][0])
-
-
-def test_what_a_method_kept_has_its_type(factorization, tmp_path):
-    factorization.save(tmp_path / "result.npz")
-    state = FastGradientState.of(provenmf.load(tmp_path / "result.npz"))
+    state = FastGradientState.of(loaded)
     assert state.gap == np.inf and state.diagonal.tolist() == [0.5, 0.2]
     with pytest.raises(InvalidInput, match="keeps no MeritState"):
-        MeritState.of(factorization)
+        MeritState.of(loaded)
 
 
 def test_certificate_as_plain_data(factorization):
@@ -142,16 +137,6 @@ def test_a_made_up_status_is_refused():
         Check("x", "T", "maybe")
 
 
-def test_damaged_files_are_refused(factorization, tmp_path):
-    path = tmp_path / "result.npz"
-    factorization.save(path)
-    content = path.read_bytes()
-    for length in (0, 10, len(content) // 2, len(content) - 5):
-        path.write_bytes(content[:length])
-        with pytest.raises(UnreadableFile, match="result.npz"):
-            provenmf.load(path)
-
-
 def test_foreign_files_are_refused(tmp_path):
     np.savez(tmp_path / "foreign.npz", a=np.ones(3))
     np.save(tmp_path / "foreign.npy", np.ones(3))
@@ -161,23 +146,8 @@ def test_foreign_files_are_refused(tmp_path):
             provenmf.load(tmp_path / name)
 
 
-def test_a_newer_format_is_refused(factorization, tmp_path, monkeypatch):
-    monkeypatch.setattr("provenmf.io.records.FORMAT_VERSION", 99)
-    save(factorization, tmp_path / "new.npz")
-    monkeypatch.undo()
-    with pytest.raises(UnreadableFile, match="newer"):
-        provenmf.load(tmp_path / "new.npz")
-
-
 def test_objects_are_not_saved(factorization, tmp_path):
-    from dataclasses import replace
-
     bad = replace(factorization, row_names=np.array([{}], dtype=object))
     with pytest.raises(InvalidInput, match="row_names"):
         bad.save(tmp_path / "bad.npz")
     assert not list(tmp_path.iterdir())
-
-
-def test_an_unwritable_place_is_named(factorization, tmp_path):
-    with pytest.raises(InvalidInput, match="nowhere"):
-        factorization.save(tmp_path / "nowhere" / "x.npz")
