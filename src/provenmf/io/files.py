@@ -275,7 +275,7 @@ def _other_encoding(path: Path, encoding: str, error: UnicodeDecodeError) -> Unr
 def check_target(path: Path, *inputs: Path | None) -> None:
     """Refuse to write over a folder, a device, a pipe or one of the files that are read."""
     try:
-        nowhere = path.is_symlink() and not path.resolve().parent.is_dir()
+        nowhere = not path.resolve().parent.is_dir() and path.is_symlink()
         exists = path.exists()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links or an invalid name
         words = f"cannot write {str(path)!r:.200} ({error!s:.100}): name a file"

@@ -79,15 +79,11 @@ def test_ties_go_to_the_lowest_row(block_rows):
     assert blocks.arg_reduce(lambda b: b[:, 0], largest=False)[0] == 0
 
 
-def test_stored_entries(matrix, tmp_path):
+def test_stored_entries_and_progress(matrix, tmp_path):
     matrix[0] = 0
-    assert (
-        as_blocks(matrix).stored_entries == as_blocks(npy(matrix, tmp_path)).stored_entries == 185
-    )
+    for dense in (matrix, npy(matrix, tmp_path)):
+        assert as_blocks(dense).stored_entries == 185
     assert as_blocks(sp.csr_array(matrix)).stored_entries == 180
-
-
-def test_progress_counts_rows(matrix):
     seen = []
     blocks = as_blocks(matrix, block_rows=10, progress=lambda done, n: seen.append((done, n)))
     blocks.map_reduce(lambda b: b.sum())
@@ -101,21 +97,17 @@ def test_what_is_no_real_matrix_is_refused(bad):
 
 
 def test_a_foreign_or_truncated_file_is_refused(tmp_path, matrix):
-    foreign = tmp_path / "foreign.npy"
-    foreign.write_bytes(b"not a matrix at all")
-    with pytest.raises(UnreadableFile, match="foreign.npy"):
-        as_blocks(foreign)
     path = npy(matrix, tmp_path)
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(UnreadableFile, match="matrix.npy is shorter than its header says"):
-        as_blocks(path)
-    with pytest.raises(UnreadableFile, match="nowhere.npy"):
-        as_blocks(tmp_path / "nowhere.npy")
-
-
-def test_a_file_cut_short_after_opening_is_noticed(tmp_path, matrix):
-    path = npy(matrix, tmp_path)
-    blocks = as_blocks(path, block_rows=10)
-    path.write_bytes(path.read_bytes()[:-100])
+    blocks, content = as_blocks(path, block_rows=10), path.read_bytes()
+    path.write_bytes(content[:-100])
     with pytest.raises(UnreadableFile, match="changed while it was read"):
         blocks.map_reduce(lambda b: b.sum())
+    for damaged, message in [
+        (content[:-100], "is shorter than its header says"),
+        (b"not a matrix at all", "is not a readable .npy file"),
+    ]:
+        path.write_bytes(damaged)
+        with pytest.raises(UnreadableFile, match=f"matrix.npy {message}"):
+            as_blocks(path)
+    with pytest.raises(UnreadableFile, match="nowhere.npy"):
+        as_blocks(tmp_path / "nowhere.npy")

@@ -76,16 +76,14 @@ def test_cubes_without_content(bad, message):
         as_cube(bad)
 
 
-def test_foreign_cube_files(tmp_path):
-    (tmp_path / "c.hdr").write_text("hello")
-    with pytest.raises(UnreadableFile, match="ENVI"):
-        read_cube(tmp_path / "c.hdr")
-    (tmp_path / "c.tif").write_text("hello")
-    with pytest.raises(UnreadableFile, match=r"c\.tif is not a .tif file"):
-        read_cube(tmp_path / "c.tif")
-    (tmp_path / "c.doc").write_text("hello")
-    with pytest.raises(UnreadableFile, match="holds no cube"):
-        read_cube(tmp_path / "c.doc")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("c.hdr", "ENVI"), ("c.tif", r"c\.tif is not a .tif file"), ("c.doc", "holds no cube")],
+)
+def test_foreign_cube_files(tmp_path, name, message):
+    (tmp_path / name).write_text("hello")
+    with pytest.raises(UnreadableFile, match=message):
+        read_cube(tmp_path / name)
 
 
 def save_picture(path, array):
@@ -106,15 +104,12 @@ def test_folder_of_pictures(tmp_path):
     np.testing.assert_array_equal(read_images(tmp_path / "all.npz").pixels, read.pixels)
 
 
-def test_mixed_sizes_name_both_files(tmp_path):
+def test_pictures_that_cannot_be_read_are_named(tmp_path):
+    with pytest.raises(InvalidInput, match="has no pictures"):
+        read_images(tmp_path)
     save_picture(tmp_path / "a.png", np.zeros((4, 5), dtype=np.uint8))
     save_picture(tmp_path / "b.png", np.zeros((4, 6), dtype=np.uint8))
     with pytest.raises(InvalidInput, match=r"b\.png is 4 x 6 but a\.png is 4 x 5: resize"):
-        read_images(tmp_path)
-
-
-def test_picture_that_is_none_and_empty_folder(tmp_path):
-    with pytest.raises(InvalidInput, match="has no pictures"):
         read_images(tmp_path)
     (tmp_path / "a.png").write_bytes(b"no picture")
     with pytest.raises(UnreadableFile, match=r"a\.png is not a readable picture"):

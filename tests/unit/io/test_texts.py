@@ -12,21 +12,16 @@ from provenmf.io.texts import read_column
 TEXTS = ["one fish\x85two fish", "red fish", "blé"]
 
 
-def test_folder_of_files(tmp_path):
+def test_files_of_a_folder_and_lines_of_a_file(tmp_path):
     for number, text in enumerate(TEXTS):
         (tmp_path / f"{number}.txt").write_text(text, encoding="utf-8")
     (tmp_path / ".hidden").write_bytes(b"\x00")
     corpus = read_texts(tmp_path)
-    assert list(corpus.texts) == TEXTS
-    assert list(corpus.names) == ["0.txt", "1.txt", "2.txt"]
-
-
-def test_one_document_a_line_says_which_lines_were_empty(tmp_path):
+    assert (corpus.texts, corpus.names) == (TEXTS, ["0.txt", "1.txt", "2.txt"])
     path = tmp_path / "corpus.txt"
     path.write_text("\n".join([TEXTS[0], "", *TEXTS[1:]]), encoding="utf-8")
     corpus = read_texts(path)
-    assert list(corpus.texts) == TEXTS
-    assert corpus.notes == ("1 empty line left out",)
+    assert (corpus.texts, corpus.notes) == (TEXTS, ("1 empty line left out",))
 
 
 def test_packed_jsonl_with_a_field(tmp_path):
@@ -83,12 +78,6 @@ def test_empty_corpora(tmp_path):
         read_texts(tmp_path / "blank.txt")
 
 
-def test_broken_json_names_its_line(tmp_path):
-    (tmp_path / "c.jsonl").write_text('{"text": "a"}\n{"text": \n')
-    with pytest.raises(UnreadableFile, match="line 2 is not JSON"):
-        read_texts(tmp_path / "c.jsonl")
-
-
 def test_counts_with_vocabulary(tmp_path):
     counts = sp.csr_array(np.array([[1, 0], [2, 3]]))
     sp.save_npz(tmp_path / "counts.npz", counts)
@@ -113,14 +102,15 @@ def test_counts_that_are_none(tmp_path, bad, message):
 
 
 @pytest.mark.parametrize(
-    "name, content",
+    "name, content, message",
     [
-        ("by.jsonl", b'{"year": 1}\n{"year": \n'),
-        ("by.jsonl", b"[" * 200_000),
-        ("by.parquet", b"PAR1 and no more PAR1"),
+        ("by.jsonl", b'{"text": "a"}\n{"text": \n', "line 2 is not JSON"),
+        ("by.jsonl", b"[" * 200_000, "line 1 is not JSON"),
+        ("by.parquet", b"PAR1 and no more PAR1", "not a readable Parquet file"),
     ],
 )
-def test_a_damaged_column_is_refused_by_the_name_of_its_file(tmp_path, name, content):
+def test_a_damaged_file_is_named_with_the_place(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UnreadableFile, match="by"):
-        read_column(tmp_path / name, "year", [])
+    for read in (read_texts, lambda path: read_column(path, "text", [])):
+        with pytest.raises(UnreadableFile, match=f"by.*{message}"):
+            read(tmp_path / name)
