@@ -276,12 +276,13 @@ def as_dict(result: Factorization | Answer) -> dict[str, Any]:
 def show(result: Factorization | Answer) -> None:
     """Say what was found and what is guaranteed."""
     from provenmf.report.certificate import headline
+    from provenmf.report.matrix import scale_notes
     from provenmf.results import StopReason, as_answer
 
     answer = as_answer(result)
     say("\n".join(component_lines(answer, text_width())) + "\n")
     sentences = [f"{m[:1].upper()}{m[1:]}: {value:.4g}" for m, value in answer.scores().items()]
-    sentences += [f"Note: {note}" for note in answer.notes]
+    sentences += [f"Note: {note}" for note in (*answer.notes, *scale_notes(answer))]
     reason = answer.factorization.stop_reason
     if reason in (StopReason.INTERRUPTED, StopReason.MAX_ITER):
         sentences.append(reason.sentence)
@@ -302,16 +303,20 @@ def component_lines(answer: Answer, width: int) -> list[str]:
     anchor_width = max(len(anchor) for _, _, anchor, _ in rows)
     anchor_width = anchor_width and min(max(anchor_width, len("anchor")), 18)
 
-    def line(name: str, share: str, anchor: str, entries: str) -> str:
+    def line(name: str, share: str, anchor: str, entries: Sequence[str]) -> str:
         text = f"{name:{name_width}}  {share:>6}  "
         if anchor_width:
             text += f"{cut(anchor, anchor_width):{anchor_width}}  "
-        return cut(text + entries, width).rstrip()
+        text += cut(entries[0], max(width - len(text), 8)) if entries else ""
+        for entry in entries[1:]:  # whole names only
+            if len(text) + 2 + len(entry) > width:
+                break
+            text += f"  {entry}"
+        return cut(text, width).rstrip()
 
-    header = line("", "share", "anchor", answer.words.largest)
+    header = line("", "share", "anchor", [answer.words.largest])
     return [header] + [
-        line(name, f"{share:.1%}", anchor, "  ".join(entries))
-        for name, share, anchor, entries in rows
+        line(name, f"{share:.1%}", anchor, entries) for name, share, anchor, entries in rows
     ]
 
 

@@ -89,13 +89,13 @@ def say_json(content: object) -> None:
 def say_wrapped(text: str, *, indent: str = "") -> None:
     """Print a sentence in lines of the terminal's width."""
     lines = wrap(
-        printable(text),
+        printable(text).replace(" %", "\u00a0%"),  # stays with its number
         max(text_width(), NARROWEST),
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
-    say("\n".join(lines))
+    say("\n".join(lines).replace("\u00a0%", " %"))
 
 
 def complain(text: str) -> None:

@@ -94,20 +94,9 @@ def words_explained(certificate: Certificate) -> str:
     return text
 
 
-def margin(check: Check) -> str:
-    """Return how far the value is on its side of the threshold, as a factor."""
-    value, threshold = check.value, check.threshold
-    if value is None or threshold is None or check.status == "unknown":
-        return ""
-    low, high = sorted((value, threshold))
-    if low <= 0:
-        return ""
-    return f", {'met' if check.status == 'holds' else 'missed'} by a factor of {high / low:.3g}"
-
-
 def _statement(check: Check) -> Statement:
     measured = f"measured {in_digits(check.value)}" if check.value is not None else "not measured"
     if check.threshold is not None:
         side = "at least" if check.direction == ">=" else "at most"
-        measured += f", needed {side} {in_digits(check.threshold)}{margin(check)}"
+        measured += f", needed {side} {in_digits(check.threshold)}"
     return Statement(check.status, check.name, check.theorem, measured, check.note)

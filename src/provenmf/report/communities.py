@@ -19,12 +19,22 @@ MEMBERS = 10
 def found(answer: Communities) -> list[Element]:
     """Return the elements of the first tab."""
     memberships = answer.memberships
-    edges = np.empty((0, 2), dtype=np.intp) if answer.edges is None else answer.edges
-    degree = np.bincount(edges.ravel(), minlength=len(memberships))
     mixed = float(np.mean(memberships.max(axis=1) < 0.9))
     summary = (
         f"{answer.n_components} communities among {len(memberships):,} nodes. {mixed:.0%} of the "
         "nodes belong to several communities: their largest share is below 90%."
+    )
+    names = list(answer.component_names)
+    corners, everyone = circle(len(names)), np.arange(len(memberships))
+    between = matrix.map_between(
+        answer,
+        "Map of memberships",
+        corners,
+        names,
+        everyone,
+        most=NODES_DRAWN,
+        height=540,
+        narrow=True,
     )
     return [
         Paragraph(summary),
@@ -34,8 +44,8 @@ def found(answer: Communities) -> list[Element]:
             "The largest community first, with the members that have the largest shares. "
             f"A star marks {_star(answer)}.",
         ),
-        *_network(answer, edges, degree),
-        *_map(answer, edges, degree),
+        *_network(answer),
+        *([between] if len(names) > 1 else []),
         matrix.weights_map(answer, "Memberships", "membership"),
         *_spectrum(answer),
     ]
@@ -62,25 +72,23 @@ def _star(answer: Communities) -> str:
     return "the node from which the search for the community started"
 
 
-def _network(
-    answer: Communities, edges: NDArray[np.intp], degree: NDArray[np.intp]
-) -> list[Element]:
+def _network(answer: Communities) -> list[Element]:
     """Draw the graph where it is small enough, without nodes that have no edge."""
+    edges = np.empty((0, 2), dtype=np.intp) if answer.edges is None else answer.edges
+    linked, places = np.unique(edges, return_inverse=True)
+    edges = places.reshape(-1, 2)
     edges = edges[edges[:, 0] != edges[:, 1]]
-    linked = np.flatnonzero(degree)
     if not len(edges) or len(linked) > NODES_DRAWN:
         return []
-    place = np.full(len(degree), -1)
-    place[linked] = np.arange(len(linked))
     rng = np.random.default_rng(0)  # only to part equal nodes
     members = answer.memberships[linked]
     start = members @ circle(answer.n_components) / 2
-    positions = spring_positions(start + rng.normal(scale=0.05, size=start.shape), place[edges])
+    positions = spring_positions(start + rng.normal(scale=0.05, size=start.shape), edges)
     few = len(linked) <= NAMED_NODES
     figure = figures.Network(
         positions,
-        thinned(place[edges]),
-        [_hover(answer, int(i)) for i in linked],
+        edges[evenly(len(edges), EDGES_DRAWN)],  # more cannot be told apart
+        [matrix.hover(answer, int(i), answer.component_names) for i in linked],
         members.argmax(axis=1),
         list(answer.component_names),
         labels=[str(answer.node_names[i]) for i in linked] if few else (),
@@ -92,58 +100,10 @@ def _network(
     return [Chart("The network", figure, caption, height=620)]
 
 
-def thinned(edges: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return at most as many edges as can be told apart."""
-    return edges if len(edges) <= EDGES_DRAWN else edges[evenly(len(edges), EDGES_DRAWN)]
-
-
 def circle(n: int) -> NDArray[np.float64]:
     """Return n corners of a regular polygon, the first on top."""
     angle = np.pi / 2 - 2 * np.pi * np.arange(n) / n
     return np.column_stack([np.cos(angle), np.sin(angle)])
-
-
-def _map(answer: Communities, edges: NDArray[np.intp], degree: NDArray[np.intp]) -> list[Element]:
-    """Draw each node between the corners of its communities, nearer to those it belongs to more."""
-    if answer.n_components < 2:
-        return []
-    n = len(answer.memberships)
-    drawn = np.arange(n)
-    if n > NODES_DRAWN:
-        by_degree = np.argsort(-degree, kind="stable")[:NODES_DRAWN]
-        drawn = np.sort(by_degree) if degree.any() else evenly(n, NODES_DRAWN)
-    corners = circle(answer.n_components)
-    rng = np.random.default_rng(0)  # only to keep equal nodes from hiding each other
-    jitter = rng.normal(scale=0.035, size=(len(drawn), 2))
-    place = np.full(n, -1)
-    place[drawn] = np.arange(len(drawn))
-    edges = place[edges]
-    edges = thinned(edges[(edges >= 0).all(axis=1)])
-    figure = figures.Network(
-        answer.memberships[drawn] @ corners + jitter,
-        edges,
-        [_hover(answer, int(i)) for i in drawn],
-        answer.memberships[drawn].argmax(axis=1),
-        list(answer.component_names),
-        corners,
-    )
-    caption = (
-        "Each corner is a community. A node lies between the corners of its communities, nearer to "
-        "those in which its share is larger. Its colour is its main community."
-    )
-    if len(drawn) < n:
-        caption += f" Drawn: {len(drawn)} of {n:,} nodes."
-    return [Chart("Map of memberships", figure, caption, height=540, narrow=True)]
-
-
-def _hover(answer: Communities, node: int) -> str:
-    row = answer.memberships[node]
-    largest = [c for c in np.argsort(-row, kind="stable")[:4] if row[c] > 0.005]
-    lines = [
-        answer.node_names[node],
-        *(f"{answer.component_names[c]} {row[c]:.0%}" for c in largest),
-    ]
-    return "\n".join(map(str, lines))
 
 
 def _spectrum(answer: Communities) -> list[Element]:

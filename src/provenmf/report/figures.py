@@ -39,22 +39,11 @@ def shortened(text: object, width: int = 28) -> str:
     return f"{whole[: width - 1 - end]}…{whole[-end:]}"
 
 
-def numbers(values: object, digits: int = 4) -> Any:
+def numbers(values: Any, digits: int = 4) -> Any:
     """Return nested lists with `digits` significant digits; what is not finite becomes null."""
-    array = np.asarray(values, dtype=np.float64)
-    finite = np.isfinite(array)
-    safe = np.where(finite, array, 0.0)
-    with np.errstate(divide="ignore"):
-        magnitude = np.where(safe != 0, np.floor(np.log10(np.abs(safe))), 0.0)
-    scale = 10.0 ** np.clip(digits - 1 - magnitude, -300, 300)
-    rounded = np.where(finite, np.round(safe * scale) / scale, np.nan)
-    return _without_nan(rounded.tolist())
-
-
-def _without_nan(values: object) -> Any:
-    if isinstance(values, list):
-        return [_without_nan(value) for value in values]
-    return None if values != values else values
+    if np.ndim(values):
+        return [numbers(value, digits) for value in values]
+    return float(f"{values:.{digits}g}") if np.isfinite(values) else None
 
 
 def levels(values: NDArray[np.floating], low: float, high: float) -> str:

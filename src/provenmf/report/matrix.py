@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +75,13 @@ def _found_in_matrix(answer: Answer) -> list[Element]:
     )
     return [
         Paragraph(summary),
-        *_largest_column(answer),
+        *(Paragraph(f"Note: {note}.", "remark") for note in scale_notes(answer)),
         *_components(answer),
         weights_map(answer, "Weights"),
     ]
 
 
-def _largest_column(answer: Answer) -> list[Element]:
+def scale_notes(answer: Answer) -> list[str]:
     """Say that one column is most of the data, if it is: least squares sees hardly anything else.
 
     Columns are compared by their squares in the fit, W H.
@@ -88,15 +90,12 @@ def _largest_column(answer: Answer) -> list[Element]:
     squares = np.einsum("kj,kl,lj->j", components, weights.T @ weights, components)
     largest, n = int(np.argmax(squares)), len(squares)
     share = squares[largest] / max(float(squares.sum()), np.finfo(float).tiny)
-    if n < 3 or not share > SETTINGS.one_column:
+    if answer.kind != "matrix" or n < 3 or not share > SETTINGS.one_column:
         return []
     return [
-        Paragraph(
-            f"Note: {share:.0%} of the sum of squares is in {answer.column_names[largest]}: the "
-            f"columns have very different scales. Divide each by its standard deviation if all "
-            f"{n:,} columns should count.",
-            "remark",
-        )
+        f"{share:.0%} of the sum of squares is in {answer.column_names[largest]}: the columns have "
+        f"very different scales. Divide each by its standard deviation if all {n:,} columns should "
+        "count"
     ]
 
 
@@ -152,6 +151,46 @@ def row_table(answer: Answer) -> list[Element]:
 def evenly(n: int, count: int) -> NDArray[np.intp]:
     """Return at most `count` different places spread evenly over 0 … n − 1: a sample to show."""
     return np.unique(np.linspace(0, n - 1, min(n, count)).astype(np.intp))
+
+
+def hover(answer: Answer, row: int, names: Sequence[str]) -> str:
+    """Return the name of a row and its largest shares, a line each."""
+    own = np.nan_to_num(answer.weights[row])
+    largest = [c for c in np.argsort(-own, kind="stable")[:4] if own[c] > 0.005]
+    return "\n".join([str(answer.row_names[row]), *(f"{names[c]} {own[c]:.0%}" for c in largest)])
+
+
+def map_between(
+    answer: Answer,
+    title: str,
+    corners: NDArray[np.float64],
+    corner_names: list[str],
+    rows: NDArray[np.intp],
+    *,
+    most: int,
+    **more: Any,
+) -> Chart:
+    """Draw rows as points between the corners of their components; a sample of very many."""
+    words, shown = answer.words, rows[evenly(len(rows), most)]
+    weights = np.nan_to_num(answer.weights[shown])
+    spread = max(float(np.ptp(corners, axis=0).max()), 1e-12)
+    rng = np.random.default_rng(0)  # only to keep equal rows from hiding each other
+    jitter = rng.normal(scale=0.02 * spread, size=(len(shown), 2))
+    figure = figures.Network(
+        weights @ corners + jitter,
+        np.empty((0, 2), dtype=np.intp),
+        [hover(answer, int(i), corner_names) for i in shown],
+        weights.argmax(axis=1),
+        corner_names,
+        corners,
+    )
+    caption = (
+        f"Each point is a {words.row}. It lies between its {plural(words.component)}, nearer to "
+        f"those with a larger share, and has the colour of its main {words.component}."
+    )
+    if len(shown) < len(rows):
+        caption += f" Shown: {len(shown):,} of {len(rows):,} {plural(words.row)}, evenly spread."
+    return Chart(title, figure, caption, **more)
 
 
 def _card(answer: Answer, component: int) -> Card:

@@ -13,12 +13,11 @@ import numpy as np
 
 from provenmf.applications.parts import Parts
 from provenmf.errors import InvalidInput, MissingExtra
-from provenmf.report.elements import Cards, Chart, ChartGrid, Element, TopicMap
+from provenmf.report.elements import Cards, Chart, ChartGrid, Element
 from provenmf.report.figures import (
     COLOURS,
     SCALE,
     Bars,
-    Bubbles,
     Columns,
     Curve,
     Figure,
@@ -83,8 +82,6 @@ def _panels(element: Element) -> Panels:
         ]
     if isinstance(element, ChartGrid):
         return [(chart.title, chart.figure) for chart in element.charts]
-    if isinstance(element, TopicMap):
-        return [("", element.chart.figure)]
     return [("", element.figure)] if isinstance(element, Chart) else []
 
 
@@ -184,17 +181,6 @@ def _(figure: Network, axes: Any) -> None:
         axes.scatter(own[:, 0], own[:, 1], s=14, color=colour, label=as_text(name), zorder=2)
     axes.legend(fontsize="small")
     axes.set_aspect("equal")
-    axes.set_axis_off()
-
-
-@_draw.register
-def _(figure: Bubbles, axes: Any) -> None:
-    sizes = np.asarray(figure.sizes) / max(float(np.max(figure.sizes)), 1e-300) * 3000
-    axes.scatter(*figure.positions.T, s=sizes, color=COLOURS[0], alpha=0.5)
-    for (x, y), name in zip(figure.positions, _short(figure.names)):
-        axes.annotate(name, (x, y), ha="center", fontsize="small")
-    axes.margins(0.2)
-    axes.set_aspect("equal", adjustable="datalim")
     axes.set_axis_off()
 
 

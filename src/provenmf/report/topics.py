@@ -6,13 +6,13 @@ import re
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from provenmf.applications.topics import Topics
 from provenmf.applications.topics.edits import joining_order
-from provenmf.metrics.matching import cosine_table
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph, TopicMap
-from provenmf.report.figures import Bubbles, HeatMap, Lines, Network, Tree
+from provenmf.report.figures import Bubbles, HeatMap, Lines, Tree
 from provenmf.results.estimates import ErrorBars
 
 # Topics over time, or by any other property of the documents.
@@ -30,13 +30,11 @@ def by_group(answer: Topics) -> list[Element]:
     groups, shares = answer.grouped(merged(answer.document_groups), name).group_shares()
     if len(groups) < 2:
         return []
-    if ordered(groups):
-        places = (
-            np.argsort([float(group) for group in groups]) if are_numbers(groups) else slice(None)
-        )
-        x = [groups[i] for i in np.arange(len(groups))[places]]
-        at = [float(v) for v in x] if are_numbers(groups) else x
-        curves = [(n, at, shares[places, i]) for i, n in enumerate(answer.component_names)]
+    numbers = as_numbers(groups)
+    if numbers is not None or are_dates(groups):
+        order = np.arange(len(groups)) if numbers is None else np.argsort(numbers)
+        at = [groups[i] for i in order] if numbers is None else numbers[order]
+        curves = [(n, at, shares[order, i]) for i, n in enumerate(answer.component_names)]
         caption = "Share of each topic among the documents of each point."
         return [Chart(f"Topics by {name}", Lines(curves, name, "share"), caption, height=420)]
     sizes = np.array([np.count_nonzero(answer.document_groups == group) for group in groups])
@@ -44,10 +42,9 @@ def by_group(answer: Topics) -> list[Element]:
     caption = f"Each row is one {name}, with the share of each topic among its documents."
     if len(shown) < len(groups):
         caption += f" Shown: the {MOST_GROUPS} with most documents of {len(groups):,}."
-    labels = [f"{groups[i]} ({sizes[i]:,} documents)" for i in shown]
     figure = HeatMap(
         shares[shown],
-        labels,
+        [f"{groups[i]} ({sizes[i]:,} documents)" for i in shown],
         answer.component_names,
         "share",
         row_ticks=[groups[i] for i in shown],
@@ -55,22 +52,18 @@ def by_group(answer: Topics) -> list[Element]:
     return [Chart(f"Topics by {name}", figure, caption, height=130 + 24 * len(shown))]
 
 
-def are_numbers(groups: list[str]) -> bool:
-    """Tell whether every group is a number."""
+def as_numbers(groups: list[str]) -> NDArray[np.float64] | None:
+    """Return the groups as numbers if all are."""
     try:
-        return bool(np.isfinite([float(group) for group in groups]).all())
+        numbers = np.array(groups, dtype=np.float64)
     except ValueError:
-        return False
+        return None
+    return numbers if np.isfinite(numbers).all() else None
 
 
 def are_dates(groups: list[str]) -> bool:
     """Tell whether every group is a date such as 2026-05 or 2026-05-17."""
     return all(DATE.match(group) for group in groups)
-
-
-def ordered(groups: list[str]) -> bool:
-    """Tell whether the groups stand on a line."""
-    return are_numbers(groups) or are_dates(groups)
 
 
 def merged(groups: NDArray[np.str_]) -> list[str]:
@@ -79,14 +72,11 @@ def merged(groups: NDArray[np.str_]) -> list[str]:
     if len(set(values)) <= MOST_POINTS:
         return values
     if are_dates(values):
-        for length in (10, 7, 4):
-            cut = [value[:length] for value in values]
-            if len(set(cut)) <= MOST_POINTS:
-                break
-        return cut
-    if not are_numbers(values):
+        cuts = [[value[:length] for value in values] for length in (10, 7, 4)]
+        return next((cut for cut in cuts if len(set(cut)) <= MOST_POINTS), cuts[-1])
+    numbers = as_numbers(values)
+    if numbers is None:
         return values
-    numbers = np.array([float(value) for value in values])
     edges = np.linspace(numbers.min(), numbers.max(), MOST_POINTS // 2 + 1)
     place = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
     return [f"{middle:.6g}" for middle in (edges[:-1] + edges[1:])[place] / 2]
@@ -104,7 +94,9 @@ def topic_map(answer: Topics) -> list[Element]:
     k = answer.n_components
     if not 2 <= k <= MOST_TOPICS:
         return []
-    positions = flat_positions(divergences(answer.topics))
+    topics = np.clip(np.nan_to_num(answer.topics), 0.0, 1.0)  # a file may hold anything
+    # Rounding may leave a root of less than zero between nearly equal topics.
+    positions = flat_positions(np.nan_to_num(cdist(topics, topics, "jensenshannon")))
     words = answer.top_words(2)
     named = [f"{n}: {', '.join(w)}" for n, w in zip(answer.component_names, words)]
     terms = [_terms(answer, topic) for topic in range(k)]
@@ -117,78 +109,46 @@ def topic_map(answer: Topics) -> list[Element]:
     chart = Chart("Topics by similarity", circles, height=520)
     return [
         TopicMap("Map of the topics", chart, caption),
-        *document_map(answer, positions, named),
+        matrix.map_between(
+            answer,
+            "Map of the documents",
+            positions,
+            named,
+            np.flatnonzero(answer.document_weights.any(axis=1)),
+            most=MOST_DOCUMENTS,
+            height=620,
+        ),
         *topic_tree(answer, named),
     ]
-
-
-def document_map(answer: Topics, positions: NDArray[np.float64], named: list[str]) -> list[Element]:
-    """Draw documents between the topics that they are about; a sample of very many."""
-    used = np.flatnonzero(answer.document_weights.any(axis=1))
-    if len(used) < 2:
-        return []
-    shown = used[matrix.evenly(len(used), MOST_DOCUMENTS)]
-    weights = np.nan_to_num(answer.document_weights[shown])
-    spread = max(float(np.ptp(positions, axis=0).max()), 1e-12)
-    jitter = np.random.default_rng(0).normal(scale=0.025 * spread, size=(len(shown), 2))
-    names = [
-        f"{answer.row_names[i]}\n{named[own.argmax()]} {own.max():.0%}"
-        for i, own in zip(shown, weights)
-    ]
-    figure = Network(
-        weights @ positions + jitter,
-        np.empty((0, 2), dtype=np.intp),
-        names,
-        weights.argmax(axis=1),
-        named,
-        positions,
-    )
-    caption = (
-        "Each point is a document. It lies between its topics, nearer to those with a larger "
-        "share, and has the colour of its main topic."
-    )
-    if len(shown) < len(used):
-        caption += f" Shown: {len(shown):,} of {len(used):,} documents, evenly spread."
-    return [Chart("Map of the documents", figure, caption, height=620)]
 
 
 def topic_tree(answer: Topics, named: list[str]) -> list[Element]:
     """Draw which topics would be joined first, as by `Topics.reduced_to`."""
     if answer.n_components < 3:
         return []
-    merges, loss = joining_order(answer.topics, answer.share), 0.0
-    joins = []
-    for first, second, lost in merges:
-        loss += lost
-        joins.append((first, second, loss))
+    merges = joining_order(answer.topics, answer.share)
+    losses = np.cumsum([lost for _, _, lost in merges]).tolist()
+    joins = [(first, second, loss) for (first, second, _), loss in zip(merges, losses)]
     caption = (
-        "Topics that are joined near the left differ least. The axis shows how much information "
-        "about words is lost when topics are joined up to there; the option --reduce-to joins them "
-        "in this order."
+        "Joins near the left lose least. The axis shows how much information about words is lost "
+        "when topics are joined up to there; Topics.reduced_to joins them in this order."
     )
     figure = Tree(named, joins, "information lost (nats per word)")
     return [Chart("How topics belong together", figure, caption, 90 + 24 * len(named))]
-
-
-def divergences(topics: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the square root of the Jensen-Shannon divergence of every two topics (k, k)."""
-
-    def entropy(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        logarithms = np.log(rows, out=np.zeros_like(rows), where=rows > 0)
-        return -np.asarray((rows * logarithms).sum(axis=-1))
-
-    topics = np.clip(np.nan_to_num(topics), 0.0, 1.0)  # a file may hold anything
-    own = entropy(topics)
-    table = np.array([entropy((topics + row) / 2) - (own + entropy(row)) / 2 for row in topics])
-    return np.asarray(np.sqrt(np.maximum(table, 0.0)))
 
 
 def _terms(answer: Topics, topic: int) -> list[tuple[str, float, float]]:
     """Return the top words of a topic, each with its share in the topic and in all."""
     return [
         (str(answer.vocabulary[w]), float(answer.topics[topic, w]), float(answer.word_frequency[w]))
-        for w in answer.top_places(MAP_WORDS)[topic]
+        for w in likeliest(answer, topic, MAP_WORDS)
     ]
+
+
+def likeliest(answer: Topics, topic: int, count: int) -> NDArray[np.intp]:
+    """Return the words that distinguish a topic most, the most probable of them first."""
+    places = np.asarray(answer.top_places(count)[topic], dtype=np.intp)
+    return places[np.argsort(-answer.topics[topic, places], kind="stable")]
 
 
 def flat_positions(distances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -235,19 +195,18 @@ def found(answer: Topics) -> list[Element]:
         ),
         *topic_map(answer),
         *by_group(answer),
-        *_similarity(answer, leading),
         *_spectrum(answer),
     ]
 
 
 def _cards(answer: Topics) -> list[Card]:
     """Return a card for each topic, the largest first; more words are searched than shown."""
-    searched, best = answer.top_columns(SEARCHED), answer.top_places(WORDS)
+    searched = answer.top_columns(SEARCHED)
     return [
         Card(
             title=answer.component_names[topic],
             subtitle=_subtitle(answer, topic),
-            bars=word_bars(answer, topic, best[topic]),
+            bars=word_bars(answer, topic, likeliest(answer, topic, WORDS)),
             examples=_examples(answer, topic),
             words=" ".join(answer.vocabulary[searched[topic]]),
             component=topic + 1,
@@ -259,8 +218,8 @@ def _cards(answer: Topics) -> list[Card]:
 def _caption(answer: Topics) -> str:
     """Describe the cards, as far as this answer has their contents."""
     caption = (
-        "The largest topic comes first, and in it the words that distinguish it most. Bars show "
-        "the probability of a word in the topic."
+        "The largest topic comes first. Its words are those that distinguish it most; bars show "
+        "their probability in the topic."
     )
     if by_anchors(answer):
         caption += (
@@ -296,27 +255,6 @@ def _spectrum(answer: Topics) -> list[Element]:
         f"after number {answer.n_components}, which gives the number of topics."
     )
     return [Chart("How many topics", figure, caption, height=340)]
-
-
-def _similarity(answer: Topics, leading: list[str]) -> list[Element]:
-    if answer.n_components < 2:
-        return []
-    numbers = [str(i + 1) for i in range(answer.n_components)]
-    figure = figures.HeatMap(
-        np.clip(cosine_table(answer.components, answer.components), -1.0, 1.0),
-        leading,
-        leading,
-        value_label="cosine",
-        square=True,
-        largest=1.0,
-        row_ticks=numbers,
-        column_ticks=numbers,
-    )
-    caption = (
-        "Cosine between the word distributions of the numbered topics: 0 for no common words, 1 "
-        "for the same distribution."
-    )
-    return [Chart("How similar the topics are", figure, caption, height=460, narrow=True)]
 
 
 def by_anchors(answer: Topics) -> bool:

@@ -1,17 +1,18 @@
-"""Pages of topics."""
+"""Pages of topics and communities, and where points are drawn."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import jensenshannon
+from scipy.spatial.distance import cdist
 
 from provenmf.applications import find_topics
 from provenmf.datasets.corpora import topic_corpus
+from provenmf.report.communities import spring_positions
 from provenmf.report.elements import Cards, Chart
 from provenmf.report.figures import HeatMap, Lines, Tree
 from provenmf.report.matrix import found
-from provenmf.report.topics import by_group, divergences, merged, topic_map
+from provenmf.report.topics import by_group, flat_positions, merged, topic_map
 
 
 def charts(answer):
@@ -29,21 +30,16 @@ def test_the_number_of_topics_is_drawn_where_it_was_found():
     assert "How many topics" not in charts(given)
 
 
-def test_distances_of_topics_are_those_of_scipy():
-    topics = np.random.default_rng(0).dirichlet(np.full(30, 0.1), size=4)
-    topics[0, :10] = 0
-    topics /= topics.sum(axis=1, keepdims=True)
-    oracle = [[jensenshannon(a, b) for b in topics] for a in topics]
-    np.testing.assert_allclose(divergences(topics), oracle, atol=1e-7)
-
-
 def test_maps_and_tree_have_the_words_of_the_cards(results):
     answer = results["topics"]
     shown, documents, tree = topic_map(answer)
     words = [word for word, _, _ in shown.chart.figure.terms[2]]
     cards = next(e for e in found(answer) if isinstance(e, Cards)).cards
     own = next(card for card in cards if card.component == 3)
-    assert [bar.label for bar in own.bars] == words[:12] == answer.top_words(12)[2]
+    labels, lengths = zip(*[(bar.label, bar.length) for bar in own.bars])
+    assert sorted(labels) == sorted(answer.top_words(12)[2]) and set(labels) <= set(words)
+    assert list(lengths) == sorted(lengths, reverse=True)  # the longest bar first
+    assert [card.component - 1 for card in cards] == np.argsort(-answer.share).tolist()
     assert documents.figure.groups.tolist() == answer.document_weights.argmax(axis=1).tolist()
     far = documents.figure.positions - answer.document_weights @ documents.figure.corners
     assert np.abs(far).max() < 0.2 * np.ptp(documents.figure.corners)
@@ -59,12 +55,6 @@ def test_a_tree_is_joined_at_the_middle_of_its_branches():
         [(0.0, 1.0), (1.0, 1.0), (1.0, 2.0), (0.0, 2.0)],
         [(0.0, 0.0), (2.0, 0.0), (2.0, 1.5), (1.0, 1.5)],
     ]
-
-
-def test_cards_come_by_size(results):
-    cards = next(e for e in found(results["topics"]) if isinstance(e, Cards)).cards
-    shares = results["topics"].share
-    assert [card.component - 1 for card in cards] == np.argsort(-shares).tolist()
 
 
 @pytest.mark.parametrize(
@@ -93,3 +83,26 @@ def test_many_dates_become_months_or_years():
     days = [f"2020-{m:02}-{d:02}" for m in range(1, 13) for d in range(1, 29)]
     assert set(merged(np.array(days))) == {f"2020-{m:02}" for m in range(1, 13)}
     assert len(set(merged(np.array([str(i) for i in range(1000)])))) == 30
+
+
+def test_points_of_a_plane_keep_their_distances():
+    points = np.random.default_rng(0).normal(size=(7, 2))
+    distances = cdist(points, points)
+    found = flat_positions(distances)
+    np.testing.assert_allclose(cdist(found, found), distances, atol=1e-10)
+
+
+def test_one_point_and_equal_points_have_a_place():
+    assert flat_positions(np.zeros((1, 1))).shape == (1, 2)
+    np.testing.assert_allclose(flat_positions(np.zeros((3, 3))), 0, atol=1e-12)
+
+
+def test_springs_part_two_groups_that_one_edge_joins():
+    group = np.array([[i, j] for i in range(8) for j in range(i)])
+    edges = np.vstack([group, group + 8, [[0, 8]]])
+    start = np.random.default_rng(1).normal(size=(16, 2))
+    places = spring_positions(start, edges)
+    again = spring_positions(start, edges)
+    np.testing.assert_array_equal(places, again)
+    within = cdist(places[:8], places[:8]).mean() + cdist(places[8:], places[8:]).mean()
+    assert cdist(places[:8], places[8:]).mean() > within
