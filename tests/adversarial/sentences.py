@@ -100,7 +100,7 @@ def missing(case, share):
 @sentence(r"Nothing is proved about the parts themselves on this data\.")
 def nothing(case):
     """Wrong beside a bound that is about the parts, and for a single part with its weight."""
-    about = ("unique", "surviving", "anchor_noise", "group_noise", "mixing")
+    about = ("unique", "surviving", "corners", "anchor_noise", "group_noise", "mixing")
     proved = [n for n in case.certificate.bounds if any(word in n for word in about)]
     return not proved and "component_turn_degrees" not in case.certificate.measures
 
@@ -319,6 +319,21 @@ def vacuous(case, noise, scaled, also, least):
 def one_by_one(case, count, k, radius, near, scaled):
     case = statements.with_scaled_rows(case, scaled is not None)
     return int(k) == len(case.record.anchors) and statements.beyond_own_noise(case, int(count))
+
+
+@sentence(
+    rf"Proved of (\d+) of the (\d+) anchors: a corner of the noise-free data is within {{N}}, if "
+    rf"noise changed no {OF_ROWS} by more than the anchors leave of it, or of a typical one\."
+)
+def corners(case, count, k, within, scaled):
+    (found,) = [v for n, v in case.certificate.measures.items() if n.endswith("corner_distance")]
+    largest = max(distance for distance in found if distance is not None)
+    return (
+        int(k) == len(found)
+        and statements.located(case, int(count))
+        and statements.corner_distances(case, found)
+        and Fraction(within) >= Fraction(largest)
+    )
 
 
 @sentence(

@@ -290,29 +290,78 @@ def survived(case, value):
     return least is None or 2 * Fraction(value) <= least
 
 
-@statement(BOUNDS, "surviving_anchors", "scaled_surviving_anchors")
-def beyond_own_noise(case, value):
-    """No more anchors than the others lie in the hull of balls around the other rows."""
+def balls_of(case):
+    """The points, the noise of each if it is its own residual or the typical one, the latter."""
     case = with_scaled_rows(case, "scaled_anchor_margin" in case.certificate.measures)
     points = case.points
     radii = [case.explained(n)[1] if p is not None else None for n, p in enumerate(points)]
     typical = np.median([float(r) for r in radii if r is not None])
+    return points, [None if r is None else max(float(r), typical) for r in radii], typical
+
+
+def inside_other_balls(case, anchor, points, noise, typical, left_out):
+    """Whether an anchor is inside the hull of balls around the rows that are not left out."""
+    others = [
+        (np.array([float(v) for v in row]), noise[n])
+        for n, row in enumerate(points)
+        if row is not None and n != anchor and not left_out(n)
+    ]
+    if case.origin:
+        others.append((np.zeros(len(points[anchor])), 0.0))
+    target = np.array([float(v) for v in points[anchor]])
+    return ball_hull_distance(target, others) < typical * (1 - 1e-6) - 1e-12
+
+
+@statement(BOUNDS, "surviving_anchors", "scaled_surviving_anchors")
+def beyond_own_noise(case, value):
+    """No more anchors than the others lie in the hull of balls around the other rows."""
+    points, *balls = balls_of(case)
     radius = max(v for n, v in case.certificate.measures.items() if n.endswith("anchor_radius"))
-    inside = 0
-    for anchor in case.record.anchors:
-        here = points[anchor]
-        others = [
-            (np.array([float(v) for v in row]), max(float(radii[n]), typical))
+
+    def survives(anchor):
+        def near(n):
+            return _squared(exact.minus(points[n], points[anchor])) <= Fraction(radius) ** 2
+
+        return not inside_other_balls(case, anchor, points, *balls, near)
+
+    return sum(survives(anchor) for anchor in case.record.anchors) >= value
+
+
+@statement(BOUNDS, "located_corners", "scaled_located_corners")
+def located(case, value):
+    """So many distances are stated, each less than half of that to the next anchor."""
+    (found,) = [v for n, v in case.certificate.measures.items() if n.endswith("corner_distance")]
+    points, anchors = balls_of(case)[0], case.record.anchors
+    for anchor, distance in zip(anchors, found, strict=True):
+        apart = [_squared(exact.minus(points[anchor], points[b])) for b in anchors if b != anchor]
+        if distance is not None and 4 * Fraction(distance) ** 2 > min(apart) * (1 + SMALL):
+            return False
+    return sum(distance is not None for distance in found) >= value
+
+
+@statement(MEASURES, "corner_distance", "scaled_corner_distance")
+def corner_distances(case, value):
+    """Without the rows whose corners lie within the distance, the anchor is in no hull of balls.
+
+    If it is, every one of those rows may be a mixture of others, and no corner need be near.
+    """
+    points, noise, typical = balls_of(case)
+    for anchor, distance in zip(case.record.anchors, value, strict=True):
+        if distance is None:
+            continue
+        length = {
+            n: np.sqrt(float(_squared(exact.minus(row, points[anchor]))))
             for n, row in enumerate(points)
             if row is not None
-            and n != anchor
-            and _squared(exact.minus(row, here)) > Fraction(radius) ** 2
-        ]
-        if case.origin:
-            others.append((np.zeros(len(here)), 0.0))
-        target = np.array([float(v) for v in here])
-        inside += ball_hull_distance(target, others) < typical * (1 - 1e-6) - 1e-12
-    return inside <= len(case.record.anchors) - value
+        }
+        room = distance * (1 + 1e-6) + 1e-12
+
+        def near(n, length=length, room=room):
+            return length[n] + noise[n] <= room
+
+        if inside_other_balls(case, anchor, points, noise, typical, near):
+            return False
+    return True
 
 
 def ball_hull_distance(target, balls):

@@ -36,12 +36,18 @@ def product_rounding(n_terms: int) -> float:
 
 
 def distances_to_hulls(
-    targets: Floats, farthest: Farthest, *, tol: float = 1e-2, max_iter: int = 200
+    targets: Floats,
+    farthest: Farthest,
+    *,
+    tol: float = 1e-2,
+    max_iter: int = 200,
+    asked: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Return lower <= distance <= upper for each target and its own hull.
 
-    A target is done once upper - lower <= tol * upper, or once the difference is rounding.
-    The distance to an empty hull is infinite.
+    A target is done once upper - lower <= tol * upper, or once the difference is rounding, or once
+    it is known whether its distance exceeds the one `asked` about. The distance to an empty hull is
+    infinite.
     """
     count, d = targets.shape
     rounding = product_rounding(d)
@@ -72,6 +78,9 @@ def distances_to_hulls(
         rounded += 4 * rounding * lengths[open_targets]
         gap = upper[open_targets] - lower[open_targets]
         undecided = gap > np.maximum(tol * upper[open_targets], 2 * rounded)
+        if asked is not None:
+            within = asked[open_targets]
+            undecided &= (lower[open_targets] <= within) & (upper[open_targets] > within)
         for place in np.flatnonzero(undecided).tolist():
             i = int(open_targets[place])
             corners[i] = np.vstack([corners[i], points[place]])

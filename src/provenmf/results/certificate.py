@@ -232,6 +232,9 @@ MEASURED = {
     "anchor_margin": "distance of an anchor to the mixtures of all other rows, at least",
     "rows_near_anchors": "number of rows so near to an anchor that they count as the same",
     "anchor_radius": "largest distance of these rows from their anchor",
+    "corner_distance": "distance of each anchor to a corner of the noise-free data, at most, if "
+    "noise changed no row by more than its own distance to the mixtures of the anchors, or the "
+    "median of these where that is more",
     "anchors_that_stand_out": "anchors that stand out by more than twice the largest residual",
     "size_angles": "size angles of the cones, in radians",
     "smallest_axis_angle": "smallest angle between two axes, in radians",
@@ -286,6 +289,9 @@ PROVED = {
     "surviving_anchors": "anchors, or rows as near to them as stated below, that are "
     "corners of the noise-free data, if noise changed no row by more than its own distance to the "
     "mixtures of the anchors, or the median of these where that is more: at least",
+    "located_corners": "anchors with a corner of the noise-free data nearer than half way to the "
+    "next anchor, if noise changed no row by more than its own distance to the mixtures of the "
+    "anchors, or the median of these where that is more: at least",
     "space_angle_degrees": "the space spanned by any factorization of this rank that fits at least "
     "as well is within an angle of that of the leading singular vectors, in degrees, of at most",
     "nearby_fit_mixing": "other nonnegative parts nearby with the same product are mixtures of "

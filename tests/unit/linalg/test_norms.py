@@ -6,15 +6,12 @@ import scipy.sparse as sp
 
 from provenmf.linalg.norms import (
     first_largest,
-    inverse_where_positive,
     orthogonal_part,
     orthonormal_rows,
     row_sums,
-    rows_to_sum_one,
     squared_residual_rows,
     unit_rows,
 )
-from provenmf.linalg.storage import as_dense, stored_values
 
 
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
@@ -37,16 +34,6 @@ def test_unit_rows_keep_zero_rows():
     scaled = unit_rows(rows)
     np.testing.assert_allclose(scaled, [[0.6, 0.8], [0, 0]])
     assert scaled.dtype == np.float64 and rows[0, 0] == 3
-
-
-def test_inverse_is_zero_for_what_is_not_positive():
-    np.testing.assert_array_equal(inverse_where_positive(np.array([4.0, 0.0, -2.0])), [0.25, 0, 0])
-
-
-def test_rows_without_a_positive_sum_become_zero():
-    rows = np.array([[1.0, 3.0], [0.0, 0.0], [1.0, -2.0]])
-    np.testing.assert_array_equal(rows_to_sum_one(rows), [[0.25, 0.75], [0, 0], [0, 0]])
-    assert rows[0, 0] == 1
 
 
 def test_orthogonal_part_of_a_nearly_dependent_vector():
@@ -77,16 +64,6 @@ def test_first_largest_prefers_the_lowest_within_the_slack():
 
 DENSE = np.array([[0.0, 2.0, -1.0], [0.0, 0.0, 0.0]])
 SPARSE = sp.csr_array(DENSE)
-
-
-def test_dense_and_sparse_give_the_same_array():
-    np.testing.assert_array_equal(as_dense(SPARSE), DENSE)
-    assert as_dense(DENSE) is DENSE
-
-
-def test_stored_values_leave_out_what_is_not_stored():
-    np.testing.assert_array_equal(stored_values(SPARSE), [2, -1])
-    assert stored_values(DENSE).shape == DENSE.shape
 
 
 def test_row_sums_are_in_double_precision():

@@ -26,6 +26,7 @@ from provenmf.linalg.hull import distances_to_other_points
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.separable.guarantee import (
     EXACT,
+    ROUNDING,
     Explanation,
     independent_components,
     margin_statements,
@@ -38,7 +39,6 @@ from provenmf.results.states import MeritState
 Floats = NDArray[np.float64]
 
 PATH_ROWS = 1000  # up to which the path is followed anew, by dense matrices of rows by rows
-ROUNDING = 1e-11  # more than rounding can change in the few operations on measured quantities
 
 
 def certify(fit: Fit) -> Certificate:

@@ -28,7 +28,9 @@ was left out, zero where all of them are exact copies.
 Rows may differ in their noise: let row i have noise at most delta_i. If row k is farther than
 delta_k from the hull of the balls around the rows outside S with these radii, the same follows: for
 a unit u the clean row k has <., u> at least <x_k, u> − delta_k, clean rows outside S have at most
-max_i <x_i, u> + delta_i, the support function of that hull, and so do their mixtures.
+max_i <x_i, u> + delta_i, the support function of that hull, and so do their mixtures. The corner
+of that anchor is its clean row: with radius r it lies within r + max delta_i of row k, i in S.
+Small S name the anchor, larger ones bound how far its corner is from row k where noise is strong.
 
 If moreover every row lies within delta of the hull of the anchors, none is missing beyond delta:
 the explanation certifies itself. A margin below twice the noise that every explanation of this rank
@@ -86,6 +88,8 @@ NEAR = 0.1
 # Some corners are kept for each anchor as dense rows, and the data are read once per pass.
 MARGIN_COLUMNS = 5000
 MARGIN_PASSES = 50
+RADII = 7  # tried for the distances of corners
+ROUNDING = 1e-11  # more than rounding can change in the few operations on measured quantities
 
 
 class Explanation:
@@ -227,13 +231,15 @@ class Margins:
     """lower <= distance <= upper of each anchor to the hull of the rows outside its radius.
 
     Infinite where there is no such row. left_out : rows beside the anchor itself that lie within
-    the radius of some anchor; radius : distance of the farthest of them, rounded up.
+    the radius of some anchor; radius : distance of the farthest of them, rounded up; reach : for
+    each anchor by itself, that distance plus the largest noise of the rows within its radius.
     """
 
     lower: Floats
     upper: Floats
     left_out: int
     radius: float
+    reach: Floats
 
 
 def anchor_margins(
@@ -241,7 +247,7 @@ def anchor_margins(
     anchors: Indices,
     lengths: Floats,
     *,
-    radius: float,
+    radius: float | Floats,
     factors: Floats | None = None,
     with_origin: bool = False,
     noise: Floats | None = None,
@@ -253,19 +259,21 @@ def anchor_margins(
     ----------
     anchors : row numbers.
     lengths : of all rows, before their factors.
-    radius : rows within this distance of an anchor are left out; so are those within 1e-12 of its
-        length.
+    radius : rows within this distance of an anchor, or within one for each anchor, are left out; so
+        are those within 1e-12 of its length.
     factors : one number by which each row is multiplied; rows with zero are not looked at.
     with_origin : count the origin as a further row, for weights that sum to at most one.
-    noise : radius of a ball around each row, after its factor, that belongs to the hull.
+    noise : radius of a ball around each row, after its factor, that belongs to the hull. Distances
+        are then measured until it is known whether they exceed the anchors' own noise.
     """
     factors = np.ones(blocks.n_rows) if factors is None else factors
     points = as_dense(blocks.take(anchors)).astype(np.float64) * factors[anchors, None]
-    near, left_out, reached = near_rows(
-        blocks, anchors, points, factors, lengths * factors, radius=radius
-    )
-    slack = 2 * product_rounding(blocks.n_columns) * lengths * factors
     radii = np.zeros(blocks.n_rows) if noise is None else noise
+    near, (counts, reached, largest) = near_rows(
+        blocks, anchors, points, factors, lengths * factors, radii, radius=radius
+    )
+    left_out = int(counts.sum()) - len(anchors)
+    slack = 2 * product_rounding(blocks.n_columns) * lengths * factors
 
     def farthest(which: Indices, directions: Floats) -> tuple[Floats, Floats]:
         best, rows = np.full(len(which), -np.inf), np.zeros(len(which), dtype=np.intp)
@@ -291,8 +299,10 @@ def anchor_margins(
             best[behind], corners[behind] = 0.0, 0.0
         return best, corners
 
-    lower, upper = distances_to_hulls(points, farthest, max_iter=max_iter)
-    return Margins(lower, upper, left_out, reached if left_out else 0.0)
+    asked = None if noise is None else noise[anchors]
+    lower, upper = distances_to_hulls(points, farthest, max_iter=max_iter, asked=asked)
+    farthest_left_out = float(reached.max()) if left_out else 0.0
+    return Margins(lower, upper, left_out, farthest_left_out, reached + largest)
 
 
 def near_rows(
@@ -301,13 +311,14 @@ def near_rows(
     points: Floats,
     factors: Floats,
     lengths: Floats,
+    noise: Floats,
     *,
-    radius: float,
-) -> tuple[Rows, int, float]:
+    radius: float | Floats,
+) -> tuple[Rows, Floats]:
     """Find the rows (n, k) within the radius of each anchor, or excluded.
 
-    They stay where the rows are, as the first array of each part. Then, how many lie there beside
-    the anchors themselves, and how far the farthest is. The expanded square of a distance only
+    They stay where the rows are, as the first array of each part. Then (3, k), how many lie there,
+    how far the farthest is, and their largest noise. The expanded square of a distance only
     selects; what it selects is measured entry by entry.
     """
     squared = np.einsum("ij,ij->i", points, points)
@@ -315,13 +326,13 @@ def near_rows(
     rounding = 4 * product_rounding(blocks.n_columns)
 
     def in_block(
-        block: Block, factor: Floats, length: Floats, row: range
+        block: Block, factor: Floats, length: Floats, noise: Floats, row: range
     ) -> tuple[NDArray[np.bool_], Floats]:
         cross = np.asarray(block @ points.T, dtype=np.float64) * factor[:, None]
         expanded = length[:, None] ** 2 + squared - 2 * cross
         slack = rounding * (length[:, None] + np.sqrt(squared)) ** 2
         maybe = (expanded <= radii**2 + slack) & (factor != 0)[:, None]
-        near, farthest = np.zeros(maybe.shape, dtype=bool), 0.0
+        near, farthest = np.zeros(maybe.shape, dtype=bool), np.zeros(len(points))
         for k in np.flatnonzero(maybe.any(axis=0)).tolist():
             rows = np.flatnonzero(maybe[:, k])
             away = as_dense(block[rows]).astype(np.float64) * factor[rows, None] - points[k]
@@ -330,16 +341,17 @@ def near_rows(
             near[rows[within], k] = True
             at_most = distance + rounding * (distance + np.sqrt(squared[k]))
             at_most[(distance == 0) & (factor[rows] == 1)] = 0.0  # exact copies
-            farthest = max(farthest, float(at_most[within].max(initial=0.0)))
+            farthest[k] = at_most[within].max(initial=0.0)
         here = np.flatnonzero((anchors >= row.start) & (anchors < row.stop))
         near[anchors[here] - row.start, here] = True
-        count = np.count_nonzero(near)
+        largest = np.where(near, noise[:, None], 0.0).max(axis=0, initial=0.0)
+        found = np.array([np.count_nonzero(near, axis=0), farthest, largest])
         near[factor == 0] = True
-        return near, np.array([count, farthest])
+        return near, found
 
-    everywhere = blocks.keep(in_block, factors, lengths, range(blocks.n_rows))
-    counts, reached = np.array(list(everywhere.each(itemgetter(1)))).T
-    return everywhere, int(counts.sum()) - len(anchors), float(reached.max())
+    everywhere = blocks.keep(in_block, factors, lengths, noise, range(blocks.n_rows))
+    found = np.array(list(everywhere.each(itemgetter(1))))
+    return everywhere, np.vstack([found[:, :1].sum(axis=0), found[:, 1:].max(axis=0)])
 
 
 def margin_statements(points: Explanation) -> Certificate:
@@ -362,27 +374,68 @@ def margin_statements(points: Explanation) -> Certificate:
     if least > 0 and least / 2 >= unavoidable_noise(points):
         name = f"{scaled}anchor_{'group_' if margins.left_out else ''}noise"
         bounds[name] = least * unit / 2
-    surviving = None
+    surviving, distances = 0, np.empty(0)
     if points.fit.affords(1e-7 * points.fit.given.stored_entries):
-        surviving = beyond_own_noise(points)
-        bounds |= {f"{scaled}surviving_anchors": float(surviving)} if surviving else {}
+        surviving, distances = beyond_own_noise(points)
+    located = distances[np.isfinite(distances)]
+    if surviving:
+        bounds[f"{scaled}surviving_anchors"] = float(surviving)
+    if located.size:
+        bounds[f"{scaled}located_corners"] = float(located.size)
+        measures[f"{scaled}corner_distance"] = tuple((distances * unit).tolist())
+    check = check_margins(points, margins, surviving, located)
     return Certificate(
         points.fit.method,
-        checks=(*vertices_are_no_rows(points.fit), check_margins(points, margins, surviving)),
+        checks=(*vertices_are_no_rows(points.fit), check),
         bounds=bounds,
         measures=measures,
     )
 
 
-def beyond_own_noise(points: Explanation) -> int:
+def beyond_own_noise(points: Explanation) -> tuple[int, Floats]:
     """Count the anchors that survive noise up to each row's own residual, or the typical one.
 
-    The anchors explain themselves without any; theirs is taken to be typical.
+    And bound the distance of each anchor to a corner under that noise; infinite if unproved. The
+    anchors explain themselves without any noise; theirs is taken to be typical.
     """
     counted = slice(None) if points.factors is None else points.factors != 0
-    typical = float(np.median(points.distances[counted]))
-    margins = margins_of(points, noise=np.maximum(points.distances, typical))
-    return int(np.count_nonzero(margins.lower > typical))
+    noise = np.maximum(points.distances, float(np.median(points.distances[counted])))
+    surviving = margins_of(points, noise).lower > noise[points.anchors]
+    distances = np.full(len(surviving), np.inf)
+    if points.fit.affords(3e-7 * points.fit.given.stored_entries + 0.003 * len(surviving)):
+        distances = corner_distances(points, noise)
+    return int(np.count_nonzero(surviving)), distances
+
+
+def corner_distances(points: Explanation, noise: Floats) -> Floats:
+    """Bound the distance of each anchor to a corner of the noise-free data, for noise of each row.
+
+    The reach at the least radius at which the margin exceeds the anchor's own noise, which grows
+    with the radius: it is found by bisection. Infinite unless it is below half of the distance to
+    the next anchor, of which the corner might be otherwise; so for a single anchor.
+    """
+    most = anchor_gaps(points.components) / 2
+    low, high, radii = np.zeros(len(most)), most, most
+    distances = np.full(len(most), np.inf)
+    for _ in range(RADII if len(most) > 1 else 0):
+        margins = margins_of(points, noise, radii)
+        proved = margins.lower > noise[points.anchors]
+        distances = np.where(proved, np.minimum(distances, margins.reach), distances)
+        low, high = np.where(proved, low, radii), np.where(proved, radii, high)
+        radii = (low + high) / 2
+        if not np.isfinite(distances).any():
+            break
+    return np.where(distances < most, distances * (1 + ROUNDING), np.inf)
+
+
+def anchor_gaps(components: Floats) -> Floats:
+    """Return the distance of each component to the nearest other one; infinite for one."""
+    gaps = np.full(len(components), np.inf)
+    for i, row in enumerate(components[:-1]):
+        away = np.linalg.norm(components[i + 1 :] - row, axis=1)
+        gaps[i] = min(gaps[i], away.min())
+        gaps[i + 1 :] = np.minimum(gaps[i + 1 :], away)
+    return gaps
 
 
 def unavoidable_noise(points: Explanation) -> float:
@@ -399,10 +452,10 @@ def unavoidable_noise(points: Explanation) -> float:
     return least / sums if sums > 0 else 0.0
 
 
-def check_margins(points: Explanation, margins: Margins, surviving: int | None = None) -> Check:
+def check_margins(points: Explanation, margins: Margins, surviving: int, located: Floats) -> Check:
     """Check that the explanation certifies itself: every anchor survives the noise it claims.
 
-    `surviving` anchors survive each row's own noise.
+    `surviving` anchors survive each row's own noise, which leaves corners `located` near anchors.
     """
     least, noise, unit = float(margins.lower.min()), points.largest, points.unit
     status: Status = "unknown"
@@ -439,10 +492,14 @@ def check_margins(points: Explanation, margins: Margins, surviving: int | None =
             f"{not_proved}, but no fit of this rank explains every {rows} to within "
             f"{rounded_down(floor * unit)}."
         )
-    if surviving and status != "holds":
+    if status != "holds" and (surviving or located.size):
+        proved, what = surviving, or_near.rstrip(",")
+        if located.size > surviving:
+            within = rounded_up(float(located.max()) * unit, 4)
+            proved, what = located.size, f": a corner of the noise-free data is within {within}"
         words += (
-            f" Proved of {surviving} of the {len(points.anchors)} anchors{or_near.rstrip(',')}, if "
-            f"noise changed no {rows} by more than the anchors leave of it, or of a typical one."
+            f" Proved of {proved} of the {len(points.anchors)} anchors{what}, if noise changed no "
+            f"{rows} by more than the anchors leave of it, or of a typical one."
         )
     return Check(MARGIN, "margin", status, 2 * noise * unit, least * unit, note, in_words=words)
 
@@ -461,24 +518,20 @@ def obstacle(points: Explanation) -> str:
     return ""
 
 
-def margins_of(points: Explanation, noise: Floats | None = None) -> Margins:
-    """Measure margins; rows within a tenth of the typical residual count as the same.
+def margins_of(
+    points: Explanation, noise: Floats | None = None, radius: Floats | None = None
+) -> Margins:
+    """Measure margins; by default rows within a tenth of the typical residual count as the same.
 
     The radius stays below half the least distance of two anchors: balls around them are disjoint.
     """
-    radius = NEAR * points.typical
-    if len(points.components) > 1:
-        apart = [
-            np.linalg.norm(points.components[i + 1 :] - row, axis=1).min()
-            for i, row in enumerate(points.components[:-1])
-        ]
-        radius = min(radius, 0.4 * float(min(apart)))
+    nearest = min(NEAR * points.typical, 0.4 * float(anchor_gaps(points.components).min()))
     affordable = points.fit.affords(1e-7 * points.fit.given.stored_entries)
     return anchor_margins(
         points.fit.blocks,
         points.anchors,
         points.fit.lengths,
-        radius=radius,
+        radius=nearest if radius is None else radius,
         factors=points.factors,
         with_origin=points.model == "hull and 0",
         noise=noise,

@@ -22,12 +22,6 @@ def test_limit_of_the_papers_setting():
     )
 
 
-def test_limit_weighs_cones_by_their_mean_squared_length():
-    heavy_wide = theorem_5_limit([0.1, 0.4], [1.0, 0.01])
-    heavy_narrow = theorem_5_limit([0.1, 0.4], [0.01, 1.0])
-    assert heavy_narrow < theorem_5_limit([0.1, 0.4], [1.0, 1.0]) < heavy_wide
-
-
 def root_d_n(angles, rates, n_rows, rng):
     """Eq. (9), simulated."""
     cone = rng.integers(len(angles), size=n_rows)

@@ -5,7 +5,7 @@ from provenmf import ConeNMF
 from provenmf.data import as_blocks
 from provenmf.datasets.cones import equiangular_axes, sample_cones
 from provenmf.errors import DegenerateData
-from provenmf.methods.cones.solver import cones, largest_drop, nearest_component_encoder
+from provenmf.methods.cones.solver import cones, nearest_component_encoder
 
 
 def literal_algorithm_2(X, k, first):
@@ -61,11 +61,6 @@ def test_number_of_cones_from_the_largest_drop(sample):
     assert solution.components.shape[0] == 6
     angles = solution.state.farthest_first_angles
     assert angles[5] - angles[6] == pytest.approx((angles[:-1] - angles[1:]).max())
-
-
-def test_largest_drop_counts_one_cone_and_distinct_directions():
-    assert largest_drop(np.array([np.pi / 2, 0.2, 0.1])) == 1
-    assert largest_drop(np.array([np.pi / 2, np.pi / 2, np.pi / 2, 0.0])) == 3
 
 
 def test_the_number_of_cones_does_not_turn_on_the_last_digits():

@@ -80,15 +80,6 @@ def test_noise_without_anchors_is_refused_with_the_evidence(lam):
         MERIT(lam=lam, random_state=0).fit(X)
 
 
-def test_a_penalty_that_lets_every_row_stand_for_itself_is_settled():
-    X = np.eye(6)
-    reading = start.reading_at(1e-3, np.arange(6), np.full(6, 0.9), as_blocks(X), X)
-    assert reading.settled and reading.number <= 3
-    maxima = np.array([0.9, 0.1, 0.8, 0, 0, 0])
-    honest = start.reading_at(1.0, np.arange(6), maxima, as_blocks(X), X)
-    assert honest.anchors == {0, 2} and honest.drop == pytest.approx(0.7)
-
-
 def test_the_largest_penalty_that_fits_is_taken():
     """Two penalties fit; rows that stand out at a penalty far from their own noise do not."""
 

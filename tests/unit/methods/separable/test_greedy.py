@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.optimize import nnls
 
 from provenmf.data import as_blocks
-from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.errors import DegenerateData
 from provenmf.methods.separable.spa import fast_anchor, spa
 from provenmf.methods.separable.xray import xray
 
@@ -160,20 +160,3 @@ def test_fewer_extreme_rows_than_asked_for(method, data, available):
         found = method(as_blocks(data), available + 1)
     assert len(set(found.anchors.tolist())) == len(found.anchors) == available
     assert method(as_blocks(data[:1]), 1).anchors.tolist() == [0]
-
-
-@every_method
-def test_more_components_than_rows_are_refused(method):
-    with pytest.raises(InvalidInput, match="n_components=4.*3 rows"):
-        method(as_blocks(np.eye(3)), 4)
-
-
-def test_callback_ends_the_run_and_keeps_what_was_found():
-    rows = []
-
-    def stop_at_two(row):
-        rows.append(row["residual"])
-        return len(rows) == 2
-
-    found = spa(as_blocks(np.diag([3.0, 2.0, 1.0])), None, callback=stop_at_two)
-    assert found.stop_reason == "callback" and rows == [3.0, 2.0]

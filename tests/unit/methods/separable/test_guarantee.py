@@ -77,13 +77,6 @@ def test_where_the_condition_holds_other_noise_of_that_size_changes_nothing(esti
         assert check(estimator, "tolerance").status == "holds"
 
 
-def test_scaled_rows_are_judged_as_scaled():
-    rng = np.random.default_rng(2)
-    data = dirichlet_mixtures(40, 8, 3, random_state=2).data * rng.uniform(0.1, 9, (40, 1))
-    assert check(SPA(3, scale_rows=True).fit(data), "tolerance").status == "holds"
-    assert check(SPA(3).fit(data), "tolerance").status == "fails"
-
-
 def test_dependent_components_fail():
     with pytest.warns(UserWarning):
         fitted = SPA(2).fit(np.ones((4, 3)))
@@ -165,8 +158,3 @@ def test_robustness_is_the_least_distance_to_the_other_face():
     triangle = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 3.0]])
     assert robustness(triangle) == pytest.approx(12 / np.hypot(3, 3))
     assert robustness(np.array([[3.0, 4.0]])) == pytest.approx(5)
-
-
-def test_a_fit_without_iterations_does_not_say_that_it_converged():
-    fit = SPA(3, certify=False).fit(np.random.default_rng(0).random((20, 6))).factorization_
-    assert fit.stop_reason == "all anchors chosen"
