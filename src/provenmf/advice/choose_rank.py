@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from numbers import Integral
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple
 
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from provenmf.advice.number import SETTINGS as NOISE
 from provenmf.advice.number import NoiseSpectrum, noise_spectrum, sample
-from provenmf.advice.text_table import WIDTH, table_lines
+from provenmf.advice.text_table import WIDTH, table_lines, wrapped
 from provenmf.arguments import checked
 from provenmf.budget import for_row_slices, generator
 from provenmf.certificate.evidence import confirm_components, split_units
@@ -33,7 +32,6 @@ from provenmf.results.display import plot_curves
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Loss = Literal["least-squares", "poisson"]
-Curve = tuple[str, Sequence[int], Sequence[float | None]]
 
 UNSEEN = "unseen rows"
 COUNTS = (
@@ -168,14 +166,6 @@ class RankChoice:
         said = f"{listed[:1].upper()}{listed[1:]} agree on {self.n_components} components.{bound}"
         return said if low == high else f"{said} All criteria together support {spread}."
 
-    def curves(self) -> dict[str, list[Curve]]:
-        """Return what the picture shows: curves by the label of their axis."""
-        panels: dict[str, list[Curve]] = {
-            label: [(n, self.ranks, _plain(self.columns[n])) for n in names if n in self.columns]
-            for label, names in PANELS.items()
-        }
-        return {label: curves for label, curves in panels.items() if curves}
-
     def plot(self) -> Any:
         """Draw all curves over the number of components as one figure.
 
@@ -184,13 +174,12 @@ class RankChoice:
         matplotlib.figure.Figure
             The chosen number is marked by a line. Needs the extra `plot`.
         """
-        label, mark = "number of components", self.n_components
-        return plot_curves(self.curves(), label, self.verdict, mark=mark)
-
-    def rows(self) -> list[list[str]]:
-        """Return the table as texts, a line for each number."""
-        texts = [_texts(values) for values in self.columns.values()]
-        return [[str(k), *row] for k, *row in zip(self.ranks, *texts)]
+        panels = {
+            label: [(n, self.ranks, _plain(self.columns[n])) for n in names if n in self.columns]
+            for label, names in PANELS.items()
+        }
+        shown = {label: curves for label, curves in panels.items() if curves}
+        return plot_curves(shown, "number of components", self.verdict, mark=self.n_components)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -206,25 +195,21 @@ class RankChoice:
             "notes": list(self.notes),
         }
 
-    def text(self, width: int = WIDTH) -> str:
-        """Return the table, the criteria and the verdict in lines of at most this width."""
-        lines = [*table_lines(["K", *self.columns], self.rows()), ""]
-        hanging = " " * min(21, width // 4)
+    def __str__(self) -> str:
+        texts = [_texts(values) for values in self.columns.values()]
+        rows = [[str(k), *row] for k, *row in zip(self.ranks, *texts)]
+        lines = [*table_lines(["K", *self.columns], rows), ""]
         for name, k, reason in self.criteria:
             said = f"{name:16}{'-' if k is None else k:>3}  {reason}"
-            lines += wrap(said, width, subsequent_indent=hanging)
-        lines += ["", *wrap(self.verdict, width)]
-        return "\n".join(lines + [line for note in self.notes for line in wrap(note, width)])
-
-    def __str__(self) -> str:
-        return self.text()
+            lines += wrap(said, WIDTH, subsequent_indent=" " * 20)
+        return "\n".join([*lines, "", *wrapped(self.verdict, *self.notes)])
 
     def __repr__(self) -> str:
         return f"RankChoice(n_components={self.n_components}, range={self.range})"
 
     def _repr_html_(self) -> str:
         """Return the verdict, then the table, for notebooks."""
-        return f"<p><b>{escape(self.verdict)}</b></p><pre>{escape(self.text())}</pre>"
+        return f"<p><b>{escape(self.verdict)}</b></p><pre>{escape(str(self))}</pre>"
 
 
 @checked()
@@ -307,19 +292,19 @@ def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[
         )
     if ranks is None:
         return list(range(1, min(SETTINGS.most_ranks, most) + 1))
-    try:
-        numbers = list(ranks)
-    except TypeError:  # one number
-        numbers = []
-    whole = all(isinstance(k, Integral) and not isinstance(k, bool) for k in numbers)
-    if not numbers or not whole or min(numbers) < 1 or max(numbers) > most:
+    numbers = np.atleast_1d(np.asarray(ranks))
+    if (
+        np.ndim(ranks) != 1
+        or numbers.dtype.kind not in "iu"
+        or not (numbers.size and 1 <= numbers.min() and numbers.max() <= most)
+    ):
         raise InvalidInput(
             f"must be whole numbers between 1 and {most}, one less than the shorter side of the "
             "matrix",
             argument="ranks",
             value=ranks,
         )
-    return sorted({int(k) for k in numbers})
+    return sorted(set(numbers.tolist()))
 
 
 def _prepared(blocks: Blocks, most: int, rng: np.random.Generator) -> tuple[Floats, list[str]]:

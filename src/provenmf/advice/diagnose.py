@@ -7,13 +7,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from provenmf.advice.number import (
-    RankEvidence,
-    agreed_number,
-    objection_to,
-    rank_evidence,
-)
-from provenmf.advice.text_table import WIDTH, table_lines
+from provenmf.advice.number import RankEvidence, agreed_number, objection_to, rank_evidence
+from provenmf.advice.text_table import WIDTH, table_lines, wrapped
 from provenmf.arguments import checked
 from provenmf.certificate.uniqueness import ABOUT_PARTS
 from provenmf.data import as_blocks
@@ -111,27 +106,8 @@ class Diagnosis:
             "polished": None if self.polished is None else self.polished.to_dict(),
         }
 
-    def text(self, width: int = WIDTH) -> str:
-        """Return evidence, table of methods and advice in lines of at most this width."""
-        hint = turned_note(self.shape)
-        lines = [f"{self.shape[0]:,} rows (data points), {self.shape[1]:,} columns"]
-        lines += wrap(hint, width)
-        lines += ["", "Number of components:", *self._rank_lines(width), ""]
-        lines += table_lines(TABLE_HEADER, self._rows())
-        for method, reason in self.refusals.items():
-            lines += wrap(f"{method:14}{reason}", width, subsequent_indent="  ")
-        lines += ["", *wrap(TABLE_LEGEND, width)]
-        for method, certificate in self.certificates.items():
-            if _number(certificate.measures.get("relative_error")) > 1:
-                name = estimator_class(method).__name__
-                lines += wrap(f"{name} {WORSE_THAN_ZEROS}", width)
-        return "\n".join([*lines, "", *wrap(self._advice(), width)])
-
     def __str__(self) -> str:
-        return self.text()
-
-    def _rank_lines(self, width: int) -> list[str]:
-        rows = [
+        evidence = [
             (e.source, str(e.n_components), f"{e.drop:.3g}", "yes" if e.is_clear else "no")
             for e in self.rank
         ]
@@ -140,14 +116,22 @@ class Diagnosis:
             if self.agreed
             else "the data do not determine it"
         )
-        table = table_lines(RANK_HEADER, rows)
-        return [*table, *wrap(f"used below: {self.n_components} ({sure})", width)]
-
-    def _rows(self) -> list[list[str]]:
-        return [
-            _row(method, found, method in self.certificates)
-            for method, found in self._compared.items()
+        rows = [_row(m, found, m in self.certificates) for m, found in self._compared.items()]
+        worse = [
+            f"{estimator_class(method).__name__} {WORSE_THAN_ZEROS}"
+            for method, certificate in self.certificates.items()
+            if _number(certificate.measures.get("relative_error")) > 1
         ]
+        lines = [
+            f"{self.shape[0]:,} rows (data points), {self.shape[1]:,} columns",
+            *wrapped(turned_note(self.shape)),
+            *("", "Number of components:", *table_lines(RANK_HEADER, evidence)),
+            *wrapped(f"used below: {self.n_components} ({sure})"),
+            *("", *table_lines(TABLE_HEADER, rows)),
+        ]
+        for method, reason in self.refusals.items():
+            lines += wrap(f"{method:14}{reason}", WIDTH, subsequent_indent="  ")
+        return "\n".join([*lines, "", *wrapped(TABLE_LEGEND, *worse), "", *wrapped(self._advice())])
 
     @property
     def _compared(self) -> dict[str, Certificate]:

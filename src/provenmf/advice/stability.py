@@ -14,7 +14,7 @@ from sklearn.base import clone
 from provenmf.advice.text_table import table_lines
 from provenmf.arguments import Within, checked
 from provenmf.budget import for_row_slices, generator
-from provenmf.data import Blocks, as_blocks
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.methods.base import Factorizer
 from provenmf.metrics.matching import match_components
@@ -34,8 +34,7 @@ class Stability:
     Attributes
     ----------
     factorization : Factorization
-        The fit to all rows, whose components are judged. Its certificate has the estimate
-        `agreement_of_components_over_resamples`, and keeps it when it is saved.
+        The fit to all rows, whose components are judged.
     agreement : array (k,)
         Median cosine between a component and its counterpart in a resample; 1 is the same.
     lowest : array (k,)
@@ -68,15 +67,6 @@ class Stability:
     def is_stable(self) -> NDArray[np.bool_]:
         """Return which components recur with a median cosine of at least 0.9."""
         return self.agreement >= SAME
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {
-            "agreement": self.agreement.tolist(),
-            "lowest": self.lowest.tolist(),
-            "n_resamples": self.n_resamples,
-            "share": self.share,
-        }
 
     def __repr__(self) -> str:
         found = int(self.is_stable.sum())
@@ -147,29 +137,6 @@ def stability(
     rng = generator(random_state)
     blocks = as_blocks(X)
     fitted = _seeded(estimator, rng, certify=True).fit(X)
-    found = resampled(estimator, blocks, n_resamples, share=share, rng=rng, progress=progress)
-    components = fitted.components_.astype(np.float64)
-    cosines = matched_cosines(components, found)
-    lowest = cosines.min(axis=0)
-    return Stability(
-        factorization=fitted.factorization_,
-        agreement=np.median(cosines, axis=0),
-        lowest=lowest,
-        n_resamples=n_resamples,
-        share=share,
-    )
-
-
-def resampled(
-    estimator: Factorizer,
-    blocks: Blocks,
-    n_resamples: int,
-    *,
-    share: float,
-    rng: np.random.Generator,
-    progress: Done | None = None,
-) -> list[Floats]:
-    """Return the components (k, d) of fits to random parts of the rows, with different seeds."""
     size = max(1, round(share * blocks.n_rows))
     jobs = [
         (
@@ -187,7 +154,10 @@ def resampled(
             progress(len(found), n_resamples)
 
     for_row_slices(fit, n_resamples, slice_rows=1)
-    return [found[number] for number in range(n_resamples)]
+    resampled = [found[number] for number in range(n_resamples)]
+    cosines = matched_cosines(fitted.components_.astype(np.float64), resampled)
+    medians, lowest = np.median(cosines, axis=0), cosines.min(axis=0)
+    return Stability(fitted.factorization_, medians, lowest, n_resamples, share)
 
 
 def matched_cosines(components: Floats, found: Sequence[Floats]) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 WIDTH = 80
 
@@ -24,3 +25,8 @@ def table_lines(header: Line, rows: Sequence[Line]) -> list[str]:
         f"{line[0]:{flush}{first}}" + "".join(f"  {c:>{w}}" for c, w in zip(line[1:], others))
         for line in lines
     ]
+
+
+def wrapped(*sentences: str) -> list[str]:
+    """Return sentences in lines of at most 80 characters, each on a new line."""
+    return [line for sentence in sentences for line in wrap(sentence, WIDTH)]

