@@ -45,7 +45,6 @@ def nmf(
     *,
     n_genes: int | None = 2000,
     layer: str | None = None,
-    use_raw: bool = False,
     method: str = "hals",
     evidence: bool = True,
     key_added: str = "provenmf",
@@ -65,8 +64,6 @@ def nmf(
         all genes as they are.
     layer : str or None, default=None
         Layer to use instead of `adata.X`.
-    use_raw : bool, default=False
-        Use `adata.raw`. It must have the genes of `adata`.
     method : str, default="hals"
         Method of `factorize`.
     evidence : bool, default=True
@@ -96,13 +93,16 @@ def nmf(
     >>> cells.obsm["X_provenmf"].shape, cells.varm["provenmf"].shape
     ((120, 3), (50, 3))
     """
-    matrix = _matrix(adata, layer, use_raw)
+    if layer is not None and layer not in adata.layers:
+        known = f"must be one of {sorted(adata.layers)}"
+        raise InvalidInput(known, argument="layer", value=layer)
+    matrix = adata.X if layer is None else adata.layers[layer]
+    if matrix is None:
+        raise InvalidInput("adata.X is empty: name a layer", argument="layer", value=None)
     genes, deviations, notes = _variable_genes(matrix, n_genes)
     chosen = matrix
-    if n_genes is not None:
-        chosen = _gather(matrix, genes, deviations[genes])
-    elif not (_in_memory(matrix) or hasattr(matrix, "compute")):
-        chosen = _gather(matrix, slice(None), 1.0)
+    if n_genes is not None or not (_in_memory(matrix) or hasattr(matrix, "compute")):
+        chosen = _gather(matrix, genes, 1.0 if n_genes is None else deviations[genes])
     result = factorize(chosen, n_components, method=method, random_state=random_state)
     if evidence:
         result = confirm(chosen, result)
@@ -119,23 +119,6 @@ def nmf(
         "markers": np.array([names[np.argsort(-row)[:MARKERS]] for row in markers], dtype=object),
         "notes": np.array([*notes, *answer.notes], dtype=object),
     }
-
-
-def _matrix(adata: AnnData, layer: str | None, use_raw: bool) -> Any:
-    """Return the matrix that the caller asked for."""
-    if use_raw:
-        if adata.raw is None or adata.raw.shape != adata.shape:
-            raise InvalidInput(
-                "adata.raw must have the genes of adata", argument="use_raw", value=True
-            )
-        return adata.raw.X
-    if layer is None:
-        if adata.X is None:
-            raise InvalidInput("adata.X is empty: name a layer", argument="layer", value=None)
-        return adata.X
-    if layer not in adata.layers:
-        raise InvalidInput(f"must be one of {sorted(adata.layers)}", argument="layer", value=layer)
-    return adata.layers[layer]
 
 
 def _in_memory(matrix: Any) -> bool:
@@ -176,16 +159,13 @@ def _variable_genes(matrix: Any, n_genes: int | None) -> tuple[Any, Floats, list
     varied = np.flatnonzero((deviations > 0) & (mean > 0))
     if not len(varied):
         raise InvalidInput("no gene varies over the cells: nothing can be found")
-    ratio = np.log(
-        (np.asarray(share_squares / n).ravel()[varied] / mean[varied]) - mean[varied] + 1e-300
-    )
-    bins = np.array_split(
-        np.argsort(mean[varied], kind="stable"), min(20, max(1, len(varied) // 10))
-    )
+    mean_square = np.asarray(share_squares / n).ravel()
+    ratio = np.log(mean_square[varied] / mean[varied] - mean[varied] + 1e-300)
+    order = np.argsort(mean[varied], kind="stable")
     score = np.empty(len(varied))
-    for members in bins:
-        spread = np.median(np.abs(ratio[members] - np.median(ratio[members]))) or 1.0
-        score[members] = (ratio[members] - np.median(ratio[members])) / spread
+    for members in np.array_split(order, min(20, max(1, len(varied) // 10))):
+        off = ratio[members] - np.median(ratio[members])
+        score[members] = off / (np.median(np.abs(off)) or 1.0)
     genes = np.sort(varied[np.argsort(-score, kind="stable")[:n_genes]])
     note = (
         f"Programs were found in the {len(genes):,} most variable of {len(mean):,} genes, each "

@@ -71,7 +71,7 @@ def test_sparse_backed_and_dask_give_the_same_programs(drawn, tmp_path):
     provenmf.tl.nmf(backed, K, n_genes=None, evidence=False, random_state=0)
 
 
-def test_layers_raw_and_keys(drawn):
+def test_layers_and_keys(drawn):
     data = anndata.AnnData(np.zeros_like(drawn[0]), layers={"counts": drawn[0]})
     provenmf.tl.nmf(data, K, layer="counts", n_genes=100, evidence=False, key_added="nmf")
     assert {"nmf", "nmf_markers"} <= set(data.varm)
@@ -79,7 +79,5 @@ def test_layers_raw_and_keys(drawn):
         provenmf.tl.nmf(data, K)
     with pytest.raises(InvalidInput, match="layer"):
         provenmf.tl.nmf(data, K, layer="count")
-    with pytest.raises(InvalidInput, match="adata.raw"):
-        provenmf.tl.nmf(data, K, use_raw=True)
     with pytest.raises(InvalidInput, match="negative"):
         provenmf.tl.nmf(anndata.AnnData(-drawn[0]), K)
