@@ -883,11 +883,13 @@ def missing(case, check):
 
 @statement(CHECKS, "first-order conditions")
 def stationary(case, check):
+    if check.status == "unknown":  # of unimodal components, say
+        return None if check.value is None and check.note else False
     if case.penalised:
-        return None if "penalties" in check.note or check.status == "unknown" else False
+        return None if "penalties" in check.note else False
     (of_weights, slack), (of_components, other) = residuals(case)
     if "were given" in check.note:
-        return None if check.status == "unknown" else of_weights <= check.value + slack
+        return of_weights <= check.value + slack
     found, slack = max(of_weights, of_components), slack + other
     if check.status == "holds":
         return found <= check.threshold * (1 + 1e-6) + slack
