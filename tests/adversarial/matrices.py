@@ -76,8 +76,21 @@ def with_gaps(rng: Rng, n: int, d: int) -> np.ndarray:
     return np.where(rng.random((n, d)) < rng.choice([0.1, 0.5, 0.95]), np.nan, mixtures(rng, n, d))
 
 
+def denormal(rng: Rng, n: int, d: int) -> np.ndarray:
+    return np.where(rng.random((n, d)) < 0.5, rng.choice([2.2e-308, 5e-324]), rng.random((n, d)))
+
+
+def minus_zeros(rng: Rng, n: int, d: int) -> np.ndarray:
+    return np.where(rng.random((n, d)) < 0.5, -0.0, rng.random((n, d)))
+
+
+def long_row(rng: Rng, n: int, d: int) -> np.ndarray:
+    return mixtures(rng, n, d) * np.where(np.arange(n) == rng.integers(n), 1e15, 1.0)[:, None]
+
+
 SANE = (mixtures, counts, repeated, with_zeros, rank_one, integers, identity)
 HARD = (*SANE, spread, constant, extreme, large_scale, signed, not_finite, with_gaps)
+HARD += (denormal, minus_zeros, long_row)
 FORMS = ("dense", "fortran", "strided", "csr", "unsorted", "csc", "coo", "read_only")
 TYPES = ("f8", "f8", "f8", "f4", "f2", "g", ">f8", ">f4", "i8", "u1", "?")
 

@@ -15,21 +15,12 @@ import joblib
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from matrices import Rng, draw, fingerprint, unsorted
+from matrices import Rng, fingerprint, sane_or_not, unsorted
+from options import FUNCTIONS, ODD
 from oracles import check_fit, hold, is_allowed
 
 from estimators import estimator, fitted
-from provenmf import (
-    SPA,
-    certify,
-    choose_rank,
-    diagnose,
-    factorize,
-    find_communities,
-    find_parts,
-    find_topics,
-    unmix,
-)
+from provenmf import SPA, certify, find_parts, stability
 from provenmf.methods import CATALOGUE, make_estimator
 
 # Files that are mapped into memory: a fit looks whether they change, so they must outlive it.
@@ -162,39 +153,14 @@ CONTAINERS: dict[str, Callable[[np.ndarray], Any]] = {
     "wide indices": wide_indices,
 }
 IN_BLOCKS = ("dask", "map r", "map r+", "map c")  # where sums round otherwise
+SEEDS = (np.random.RandomState(0), np.random.default_rng(0), np.random, np.uint32(2**32 - 1), 2**32)
 SHAPES = ((0, 3), (3, 0), (0, 0), (1, 1), (1, 5), (5, 1), (2, 2), (5,), (), (2, 3, 4))
-NUMBERS = (np.int64(2), np.uint8(2), np.int8(1), 2.0, np.float64(2), True, np.bool_(1), "2")
-NUMBERS += (np.array(2), 2 + 0j, float("nan"), float("inf"), 10**30, -(10**30), [2], b"2")
-SEEDS = (None, 0, np.int64(3), np.uint32(2**32 - 1), 2**32, -1, 1.5, True, "a", [1, 2], np.nan)
-
-
-def special(rng: Rng, n: int, d: int) -> np.ndarray:
-    """Matrices that are sane and still odd."""
-    X = rng.random((n, d))
-    how = rng.integers(9)
-    if how == 0:
-        X[:] = X[0]
-    elif how == 1:
-        X[rng.integers(n)] *= 1e15
-    elif how == 2:
-        X *= 5e-324 / X.max()
-    elif how == 3:
-        X[rng.random((n, d)) < 0.5] = -0.0
-    elif how == 4:
-        X[:, 1:] *= 1e-30
-    elif how == 5:
-        X = np.eye(n, d)[rng.permutation(n)]
-    elif how == 6:
-        X = np.broadcast_to(X[:1], (n, d))
-    elif how == 7:
-        X[X < 0.5] = 2.2e-308
-    return X
 
 
 def contained(rng: Rng) -> str:
     """Numbers in an odd container give the answer of a plain array or are refused."""
     n, d = int(rng.integers(2, 20)), int(rng.integers(1, 8))
-    X = draw(rng, sane=True, n_rows=n, n_columns=d) if rng.random() < 0.5 else special(rng, n, d)
+    X = sane_or_not(rng, n_rows=n, n_columns=d)
     name = list(CONTAINERS)[rng.integers(len(CONTAINERS))]
     data = CONTAINERS[name](X)
     before = fingerprint(data) if isinstance(data, np.ndarray) or sp.issparse(data) else ""
@@ -221,45 +187,20 @@ def shaped(rng: Rng) -> str:
     shape = SHAPES[rng.integers(len(SHAPES))]
     X = rng.random(shape)
     data: Any = sp.csr_array(X) if len(shape) == 2 and rng.random() < 0.3 else X
-    method = str(rng.choice(sorted(CATALOGUE)))
-    model = make_estimator(method, int(rng.integers(1, 3)), random_state=0)
-    calls: list[Callable[[], Any]] = [
-        lambda: model.fit(data),
-        lambda: SPA(1).fit(rng.random((6, 3))).transform(data),
-        lambda: SPA(1).fit(rng.random((6, 3))).score(data),
-        lambda: SPA(1).fit(rng.random((6, 3))).inverse_transform(data),
-        lambda: find_topics(data, 1),
-        lambda: find_communities(data, 1),
-        lambda: unmix(data, 1),
-        lambda: find_parts(data, 1),
-        lambda: find_parts(data, 1, shape=(1, 5)),
-        lambda: diagnose(data),
-        lambda: factorize(data, 1),
-        lambda: choose_rank(data, [1]),
-    ]
-    return answered("shape", calls[rng.integers(len(calls))])
+    model = make_estimator(str(rng.choice(sorted(CATALOGUE))), 2, random_state=0)
+    other = SPA(1).fit(rng.random((6, 3)))
+    calls: list[Callable[[Any], Any]] = [model.fit, other.transform, other.score]
+    calls += [other.inverse_transform, lambda X: find_parts(X, 1, shape=(1, 5))]
+    calls += [lambda X, f=f: f(X, 1) for f in FUNCTIONS if f is not stability]
+    return answered("shape", lambda: calls[rng.integers(len(calls))](data))
 
 
 def parameters(rng: Rng) -> str:
-    """Numbers and seeds of types that nobody expects."""
-    X = rng.random((12, 5))
-    k: Any = NUMBERS[rng.integers(len(NUMBERS))] if rng.random() < 0.7 else 2
-    seed: Any = SEEDS[rng.integers(len(SEEDS))]
-    if rng.random() < 0.2:
-        seed = [np.random.RandomState(0), np.random.default_rng(0), np.random][rng.integers(3)]
-    method = str(rng.choice(sorted(CATALOGUE)))
-    calls: list[Callable[[], Any]] = [
-        lambda: _used(make_estimator(method, k, random_state=seed), X),
-        lambda: _used(make_estimator(method, k, random_state=seed), X),
-        lambda: find_topics(np.round(9 * X), k, random_state=seed),
-        lambda: find_communities(X @ X.T, k, random_state=seed),
-        lambda: unmix(X.reshape(3, 4, 5), k, random_state=seed),
-        lambda: find_parts(X, k, shape=(1, 5), random_state=seed),
-        lambda: factorize(X, k, random_state=seed),
-        lambda: choose_rank(X, [1, 2], random_state=seed),
-        lambda: choose_rank(X, k),
-    ]
-    return answered("parameters", calls[rng.integers(len(calls))])
+    """Numbers of components and seeds of types that nobody expects, and copies of the estimator."""
+    k: Any = ODD[rng.integers(len(ODD))] if rng.random() < 0.5 else 2
+    seed: Any = (*ODD, *SEEDS)[rng.integers(len(ODD) + len(SEEDS))]
+    model = make_estimator(str(rng.choice(sorted(CATALOGUE))), k, random_state=seed)
+    return answered("parameters", lambda: _used(model, rng.random((12, 5))))
 
 
 def _used(model: Any, X: np.ndarray) -> None:

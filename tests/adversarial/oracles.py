@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from provenmf import load
 from provenmf.errors import ProvenmfError
@@ -66,9 +67,23 @@ def check_fit(model: Any, matrix: Any, *, single: bool) -> None:
     if found.anchors is not None:
         hold(((0 <= found.anchors) & (found.anchors < n)).all(), "anchors are no rows")
     if found.certificate is not None:
+        fitted = as_fitted(model, matrix)
         check_certificate(
-            found.certificate, relative_error(matrix, found.weights, found.components), single
+            found.certificate, relative_error(fitted, found.weights, found.components), single
         )
+
+
+def as_fitted(model: Any, matrix: Any) -> np.ndarray:
+    """The numbers that the options of a model make of data: clipped, or missing where unstored."""
+    options, numbers = model.get_params(), plain(matrix)
+    if options.get("clip_negative"):
+        numbers = np.maximum(numbers, 0.0)
+    if options.get("unstored") == "missing" and sp.issparse(matrix):
+        entries = sp.coo_array(matrix)
+        stored = np.zeros(matrix.shape, dtype=bool)
+        stored[entries.row, entries.col] = True
+        numbers[~stored] = np.nan
+    return numbers
 
 
 def check_certificate(certificate: Any, error: float, single: bool) -> None:

@@ -1,7 +1,7 @@
 """Every clause of every claim can fail: forged results must change the verdict.
 
-`GOOD` has tables of which every clause holds, written by hand. A mutant changes a few entries so
-that one clause is violated and no other.
+`GOOD` has tables of which every clause holds: those on record, repaired where a clause fails. A
+mutant changes a few entries so that one clause is violated and no other.
 """
 
 import copy
@@ -14,263 +14,66 @@ from provenmf.reproduce.claims import swapped, verdict_of
 from provenmf.reproduce.results import judge_again, read_record
 
 EXPERIMENTS = experiments()
+RECORD = read_record()
 AND, ADAPTIVE = "AND", "AND, adaptive"
 BINARY = "Binary weights, α = 1/4"
 DB, START = "SNR (dB)", "‖E‖_s of the start"
-
-
-def line(method, ratio, *, late=0.9, rise=1.0, seconds=10.0, relative=1e-6, error=1e-3, **same):
-    row = {**same, "method": method, "error": error, "error / start": ratio, "seconds": seconds}
-    return {**row, "relative error": relative, "late factor": late, "largest rise": rise}
-
-
-def both(ratio, **same):
-    return [line(AND, ratio, **same), line(ADAPTIVE, ratio, **same)]
-
-
-def topics_and(*, hals):
-    others = [line("HALS", hals, seconds=60.0, rise=1.2), line("ANLS", 1e-4, seconds=60.0)]
-    return [*both(1e-8), *others, line("MU", 0.1), line("LDA", 0.1)]
-
-
-def signed_and():
-    names = ("HALS", "ANLS", "HALS, signed features", "ANLS, signed features")
-    return [*both(1e-8), *(line(name, 0.5) for name in names)]
-
-
-def schemes():
-    constants = [line(f"constant {c}", 0.3, late=1.0) for c in ("0.1", "0.0001")]
-    return [line(AND, 1e-8), line(ADAPTIVE, 1e-8), *constants]
-
-
-def levels(values, **columns):
-    """Rows by SNR or K: columns are functions of the level."""
-    return [{name: f(v) if callable(f) else f for name, f in columns.items()} for v in values]
-
-
-def rates(snrs):
-    return [
-        {DB: s, "trials": 50, "SPA": float(s >= 25), "FastGradient": float(s >= 16)}
-        | {"MERIT": float(s >= 10), "our MERIT": float(s >= 9)}
-        for s in snrs
-    ]
-
-
-def by_snr(name, spa, gradient, merit):
-    return [
-        {DB: s, "trials": 50, "SPA": spa, "FastGradient": gradient, "MERIT": merit, "our MERIT": 0}
-        for s in (7, 10, 20)
-    ]
-
-
-def table_1(values):
-    rows = []
-    for k, (spa, gradient, merit) in zip((40, 50, 60, 70), values):
-        row = {"K": k, "trials": 50, "SPA": spa, "FastGradient": gradient, "MERIT": merit}
-        rows.append({**row, "our MERIT": merit, "printed MERIT": merit})
-    return rows
-
-
-def table_2(corpus, ours, others):
-    def means(value):
-        return {f"K={k}": value for k in range(3, 11)}
-
-    names = ("SPA", "FastAnchor", "XRAY", "FastGradient", "LDA")
-    rows = [{"method": n, "origin": "ours", "trials": 10, **means(others)} for n in names]
-    for name, value in zip(("MERIT", "MERIT(0)"), ours):
-        rows.append({"method": name, "origin": "ours", "trials": 10, **means(value)})
-    return rows
-
-
-def memory(size):
-    row = {"n": size, "MERIT MB": 100.0, "our MERIT MB": 50.0}
-    return {"Peak memory": [row | {"four n × n matrices MB": 30000.0}]}
-
-
 SNRS = (7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 25)
-GOOD = {
-    "and-fig1": {
-        "DIR": topics_and(hals=1e-4),
-        "CTM": topics_and(hals=1e-4),
-        "NEG": signed_and(),
-    },
-    "and-fig2": {
-        "Thresholds on DIR": schemes(),
-        "Thresholds on CTM": schemes(),
-        "Noise on CTM": [
-            row
-            for level in (0.1, 0.01, 0.001)
-            for row in both(0.1, late=1.0, error=level, **{"noise level": level})
-        ],
-    },
-    "and-fig3": {
-        "Starts, in-span": [row for r in (1.0, 2.0) for row in both(1e-6, size=r)],
-        "Starts, out-of-span": [row for r in (0.1, 1.0) for row in both(1e-6, size=r)],
-    },
-    "and-fig4": {
-        "Sparsity": [row for a in (1, 20) for row in both(1e-6, α=a)]
-        + both(0.2, relative=0.05, α=80)
-    },
-    "and-theorems": {
-        BINARY: [
-            line(m, 1e-9, weights=w) for m in (AND, ADAPTIVE) for w in ("independent", "pairs")
-        ],
-        "Weights of Section 6.1": both(0.3, error=1.0, absorbed=1.0),
-        "Bounded noise": [
-            {"noise": kind, "γ₂": g, "error": 0.1 * g, "bound": g}
-            for kind in ("random", "adversarial")
-            for g in (0.01, 0.1)
-        ],
-    },
-    "purification-potential": {
-        "Coupled potential": [{"β": 7.8, "first": 1.0, "last": 0.01, "largest factor": 0.99}]
-    },
-    "merit-lemmas": {
-        "Without noise": [
-            {"entries outside the anchors": 0, "smallest gap": 1e-6, "ω √K / 2": 0.1}
-            | {"smallest maximum of an anchor": 0.95}
-        ]
-        * 20,
-        "Warm start": [{"smallest difference": 0.01, "bound": 0.001}] * 20,
-    },
-    "and-table1": {
-        "Measures of 10 topics": [
-            {"method": m, "seed": s, "coherence": -400.0, "shared words": 30, "ClustAcc": 0.25}
-            for m, s in [*((AND, s) for s in range(5)), ("NMF (scikit-learn)", 0)]
-        ]
-        + [
-            {"method": "LDA (scikit-learn)", "seed": 0, "coherence": -420.0}
-            | {"shared words": 35, "ClustAcc": 0.2}
-        ]
-    },
-    "and-fig5": {
-        "Six components of the faces": [
-            {"method": m, "relative error": e, "negative share": n}
-            for m, e, n in (
-                (AND, 0.16, 0.01),
-                ("NMF (scikit-learn)", 0.16, 0.0),
-                ("k-means", 0.2, 0.0),
-                ("PCA", 0.15, 0.4),
-                ("ICA", 0.15, 0.4),
-                ("dictionary learning", 0.15, 0.4),
-                ("sparse PCA", 0.15, 0.4),
-            )
-        ]
-    },
-    "purification-theorem1": {
-        "Without noise": [
-            {"eta": "1/60 (proof)", "mean factor": 0.98, "last": 1e-10},
-            {"eta": "1/2 (solver)", "mean factor": 0.5, "last": 1e-12},
-        ],
-        "Adversarial noise": [
-            {"adversary": a, "c": c, "effective c": c, "signal": 1.9}
-            | {"E": 0.2 * c, "N": 0.4 * c, "error": 0.6 * c}
-            for a in ("decoding", "features")
-            for c in (0.01, 0.1, 1.0)
-        ],
-    },
-    "purification-theorem2": {
-        "Dominant noise": [
-            {"k": 16, "noise": noise, "error": e, "error / ‖ν‖₁": e / 4, "1/√k": 0.25}
-            for noise, e in (
-                ("none", 0.1),
-                ("unbiased", 0.5),
-                ("unbiased, depends on x", 0.4),
-                ("adversarial", 2.0),
-            )
-        ]
-    },
-    "purification-pseudo-inverse": {
-        "Left inverses": [
-            {"overlap": o, "effective c": 0.3, "min-inf worst weight": 0.1, "min-inf final E": 0.1}
-            | {"moore-penrose worst weight": 0.2, "moore-penrose final E": 0.2}
-            for o in (0.0, 0.5)
-        ]
-    },
-    "purification-starts": {
-        "Starts": [
-            {START: s, "worst": 0.2, "sampling error": 0.1, "c": 0.1, "trials": 5}
-            for s in (0.0, 0.1, 4.0)
-        ]
-    },
-    "purification-theorem6": {
-        "Linear sparsity s = G k": [
-            {"G = s/k": g, "E without noise": 1e-10, "N without noise": 1e-12, "c": 0.1}
-            | {"E with noise": 0.02, "N with noise": 0.04}
-            for g in (0.1, 0.25, 0.4)
-        ]
-    },
-    "purification-theorem7": {
-        "Cases": [{"case": c, "c": 0.5, "error": 0.05, "power": -0.5} for c in "ab"],
-        "Unequal proportions": [
-            {"balanced": b, "iterations to 1e-6": n, "E at the end": 1e-10}
-            for b, n in ((False, 40), (True, 30))
-        ],
-    },
-    "cones-fig1": {
-        "Relative errors, means of all runs": [
-            {"n": n, "runs": 10, "Alg2": 0.08, "above a bound": 0, "Mult": 0.08, "Als": 0.1}
-            | {"Theorem 4": 0.3, "largest Als": 0.5, "Alg2+Als": 0.02, "our Alg2+HALS": 0.02}
-            for n in (100, 1000, 10_000)
-        ]
-    },
-    "cones-theorem5": {
-        title: [{"K": 3, "K found": 3, "error": 0.1, "bound": 0.2}]
-        for title in ("Unknown K", "Real data")
-    },
-    "cones-table1": {
-        "Seconds": [
-            {"n": n, "Alg2": 0.5, "Mult": 1.0, "Alg2+Als": 1.1, "our Alg2": 0.1}
-            for n in (100, 1000)
-        ]
-    },
-    "merit-fig2": {"success rate": rates(SNRS)},
-    "merit-fig3": {
-        "MRSA, 0 to 100": by_snr("MRSA", 20.0, 10.0, 0.0),
-        "RAE": by_snr("RAE", 0.6, 0.7, 0.75),
-    },
-    "merit-fig4": {
-        "success rate": [
-            {DB: s, "trials": 50, "SPA": 0.0, "FastGradient": float(s > 8), "MERIT": float(s > 7)}
-            for s in (6, 8, 10, 12)
-        ],
-        "Peak memory of a fit beyond the data, MB": [
-            {"n": 1000, "FastGradient": 50.0, "MERIT": 5.0, "our MERIT": 5.0},
-            {"n": 10_000, "FastGradient": 4900.0, "MERIT": 50.0, "our MERIT": 50.0},
-        ],
-    },
-    "merit-table1": {
-        "success rate": table_1([(0.98, 0.98, 1.0), (0.84, 1, 1.0), (0.42, 1, 1.0), (0, 1, 1.0)]),
-        "MRSA, 0 to 100": table_1([(17.5, 16.6, 16.6)] * 4),
-        "RAE": table_1([(0.76, 0.77, 0.77)] * 4),
-    },
-    "merit-fig5": {
-        "by λ": [
-            {"λ": 0.1, "trials": 30, "8 dB": 0.0, "12 dB": 1.0},
-            {"λ": 1.0, "trials": 30, "8 dB": 0.8, "12 dB": 1.0},
-        ],
-        "by μ": [{"μ": m, "8 dB": 0.5, "12 dB": 1.0} for m in (1e-5, 1e-3)],
-    },
-    "merit-table2": {
-        "ClustAcc on tdt2": table_2("tdt2", (0.85, 0.84), 0.75),
-        "Coherence on tdt2": table_2("tdt2", (-380.0, -390.0), -420.0),
-        "ClustAcc on reuters21578": table_2("reuters21578", (0.55, 0.54), 0.5),
-    },
-    "merit-table4": {
-        "SRC": [
-            {"network": f"DBLP{i}", "GeoNMF": 0.25, "SPOC": 0.25, "MERIT": 0.3, "MERIT(0)": 0.29}
-            | {"FastGradient": 0.2, "printed MERIT": 0.3, "printed MERIT(0)": 0.29}
-            for i in (1, 2, 3, 4)
-        ]
-    },
-    "merit-fig6": memory(20_000),
-    "merit-fig7": memory(6500),
-}
+SIZES = range(3, 11)
+METHODS = ("SPA", "FastGradient", "MERIT", "our MERIT")
 CASES = "Relative errors, means of all runs"
 NEWS, FACES = "Measures of 10 topics", "Six components of the faces"
 DOMINANT, SPARSE = "Dominant noise", "Linear sparsity s = G k"
 FIT_MEMORY = "Peak memory of a fit beyond the data, MB"
-# (table, which rows, column, forged value); several of them where one entry is not enough.
+PEAK = ("Peak memory", {}, "four n × n matrices MB", 30000.0)
+
+
+def forged(tables, edits):
+    """A copy of tables with edits (table, which rows, column, value)."""
+    mutant = copy.deepcopy(tables)
+    for title, where, name, value in edits:
+        rows = [r for r in mutant[title] if all(r[key] == v for key, v in where.items())]
+        assert rows, f"{title} has no row with {where}"
+        for row in rows:
+            row[name] = value
+    return mutant
+
+
+# Edits after which the clauses hold that fail on record.
+REPAIRS = {
+    "and-fig1": [("CTM", {"method": "HALS"}, "largest rise", 1.2)],
+    "and-fig2": [("Noise on CTM", {"method": AND}, "late factor", 1.0)],
+    "and-fig3": [("Starts, out-of-span", {"method": AND}, "relative error", 0.05)],
+    "and-fig4": [("Sparsity", {"α": 20, "method": AND}, "late factor", 0.9)],
+    "and-table1": [(NEWS, {"method": AND}, "shared words", 0)],
+    "and-fig5": [(FACES, {"method": AND}, "negative share", 0.01)],
+    "purification-theorem6": [(SPARSE, {}, "N with noise", 0.04)],
+    "purification-theorem7": [
+        ("Unequal proportions", {"balanced": False}, "iterations to 1e-6", 300)
+    ],
+    "cones-fig1": [(CASES, {"n": 100}, "Alg2+Als", 0.02)],
+    "cones-theorem5": [("Real data", {}, "K found", 3)],
+    "cones-table1": [("Seconds", {"n": 100}, name, 0.05) for name in ("Alg2", "Alg2+Als")],
+    "merit-fig2": [
+        ("success rate", {DB: 10}, "MERIT", 1.0),
+        ("success rate", {DB: 16}, "FastGradient", 1.0),
+    ],
+    "merit-fig3": [("RAE", {DB: s}, "MERIT", 0.67) for s in (7, 8)],
+    "merit-fig4": [
+        (FIT_MEMORY, {"n": 10_000}, "FastGradient", 4900.0),
+        (FIT_MEMORY, {"n": 10_000}, "MERIT", 50.0),
+    ],
+    "merit-table2": [
+        (f"{measure} on tdt2", {"method": "MERIT"}, f"K={k}", value)
+        for measure, value in (("ClustAcc", 0.98), ("Coherence", -300.0))
+        for k in SIZES
+    ],
+    "merit-table4": [("SRC", {"network": "DBLP2"}, "GeoNMF", 0.2)],
+    "merit-fig6": [PEAK],
+    "merit-fig7": [PEAK],
+}
+GOOD = {name: forged(stored["tables"], REPAIRS.get(name, [])) for name, stored in RECORD.items()}
+# What violates just one clause.
 MUTANTS = {
     "and-fig1": {
         "and-converges": [("NEG", {"method": AND}, "error / start", 1e-3)],
@@ -339,7 +142,7 @@ MUTANTS = {
     "purification-theorem1": {
         "geometric-rate": [("Without noise", {"eta": "1/60 (proof)"}, "mean factor", 0.9999)],
         "arbitrarily-small": [("Without noise", {"eta": "1/60 (proof)"}, "last", 0.01)],
-        "error-up-to-c": [("Adversarial noise", {"c": 0.1}, "N", 0.2)],
+        "error-up-to-c": [("Adversarial noise", {"c": 0.1}, "N", 0.3)],
         "proportional": [("Adversarial noise", {"c": 0.01}, "error", 0.1)],
         "noise-as-large-as-signal": [("Adversarial noise", {}, "signal", 10.0)],
     },
@@ -349,8 +152,8 @@ MUTANTS = {
         "adversarial-is-worse": [(DOMINANT, {"noise": "adversarial"}, "error", 0.4)],
     },
     "purification-pseudo-inverse": {
-        "more-robust": [("Left inverses", {"overlap": 0.5}, "moore-penrose worst weight", 0.05)],
-        "purification-succeeds": [("Left inverses", {"overlap": 0.5}, "min-inf final E", 1.0)],
+        "more-robust": [("Left inverses", {"overlap": 0.6}, "moore-penrose worst weight", 0.05)],
+        "purification-succeeds": [("Left inverses", {"overlap": 0.6}, "min-inf final E", 1.0)],
     },
     "purification-starts": {
         "tenth-is-sufficient": [
@@ -360,14 +163,14 @@ MUTANTS = {
         "start-does-not-matter": [("Starts", {START: 0.1}, "worst", 0.25)],
     },
     "purification-theorem6": {
-        "linear-sparsity": [(SPARSE, {"G = s/k": 0.1}, "E without noise", 1e-2)],
-        "mixing-within-bound": [(SPARSE, {"G = s/k": 0.1}, "E with noise", 0.06)],
-        "outside-within-bound": [(SPARSE, {"G = s/k": 0.1}, "N with noise", 0.06)],
-        "leaves-the-span-behind": [(SPARSE, {"G = s/k": 0.1}, "N without noise", 0.1)],
+        "linear-sparsity": [(SPARSE, {"G = s/k": 0.05882}, "E without noise", 1e-2)],
+        "mixing-within-bound": [(SPARSE, {"G = s/k": 0.05882}, "E with noise", 0.06)],
+        "outside-within-bound": [(SPARSE, {"G = s/k": 0.05882}, "N with noise", 0.06)],
+        "leaves-the-span-behind": [(SPARSE, {"G = s/k": 0.05882}, "N without noise", 0.1)],
     },
     "purification-theorem7": {
-        "general-weights": [("Cases", {"case": "a"}, "error", 0.6)],
-        "averages-out": [("Cases", {"case": "a"}, "power", 0.0)],
+        "general-weights": [("Cases", {"case": "binary weights"}, "error", 0.6)],
+        "averages-out": [("Cases", {"case": "binary weights"}, "power", 0.0)],
         "balancing-recovers": [("Unequal proportions", {"balanced": True}, "E at the end", 0.1)],
         "balancing-needed": [("Unequal proportions", {}, "iterations to 1e-6", 30)],
     },
@@ -400,10 +203,10 @@ MUTANTS = {
         ],
     },
     "merit-fig3": {
-        "lowest-mrsa": [("MRSA, 0 to 100", {DB: 7}, "MERIT", 40.0)],
+        "lowest-mrsa": [("MRSA, 0 to 100", {DB: s}, "MERIT", 60.0) for s in (7, 8, 9)],
         "anchors-recovered": [("MRSA, 0 to 100", {DB: 20}, "MERIT", 5.0)],
-        "highest-mean-rae": [("RAE", {}, "MERIT", 0.7)],
-        "highest-rae-everywhere": [("RAE", {DB: 7}, "MERIT", 0.69)],
+        "highest-mean-rae": [("RAE", {}, m, 0.7) for m in METHODS],
+        "highest-rae-everywhere": [("RAE", {DB: 7}, "MERIT", 0.6)],
     },
     "merit-fig4": {
         "gap-to-spa": [("success rate", {DB: s}, "SPA", 0.9) for s in (10, 12)],
@@ -423,21 +226,21 @@ MUTANTS = {
         "rae-as-printed": [("RAE", {"K": 40}, "MERIT", 0.7)],
     },
     "merit-fig5": {
-        "larger-lambda-at-low-snr": [("by λ", {}, "8 dB", 0.5)],
-        "some-lambda-succeeds": [("by λ", {}, "12 dB", 0.8)],
+        "larger-lambda-at-low-snr": [("by λ", {"λ": 0.03}, "8 dB", 1.0)],
+        "some-lambda-succeeds": [("by λ", {"λ": x}, "12 dB", 0.8) for x in (0.03, 0.1, 0.3, 1.0)],
         "mu-hardly-matters": [("by μ", {"μ": 1e-3}, "8 dB", 0.0)],
     },
     "merit-table2": {
-        "best-accuracy-on-tdt2": [("ClustAcc on tdt2", {"method": "XRAY"}, "K=5", 0.86)],
-        "best-coherence-on-tdt2": [("Coherence on tdt2", {"method": "XRAY"}, "K=5", -300.0)],
-        "five-percent-at-10": [("ClustAcc on tdt2", {"method": "SPA"}, "K=10", 0.82)],
+        "best-accuracy-on-tdt2": [("ClustAcc on tdt2", {"method": "XRAY"}, "K=5", 0.99)],
+        "best-coherence-on-tdt2": [("Coherence on tdt2", {"method": "XRAY"}, "K=5", -200.0)],
+        "five-percent-at-10": [("ClustAcc on tdt2", {"method": "SPA"}, "K=10", 0.94)],
         "top-two-on-reuters": [
             ("ClustAcc on reuters21578", {"method": m}, f"K={k}", 0.7)
             for m in ("SPA", "LDA")
             for k in (3, 4, 5, 6)
         ],
         "penalty-helps": [
-            ("ClustAcc on tdt2", {"method": "MERIT(0)"}, f"K={k}", 0.9) for k in (3, 4, 5)
+            ("ClustAcc on tdt2", {"method": "MERIT(0)"}, f"K={k}", 0.99) for k in SIZES
         ],
     },
     "merit-table4": {
@@ -445,7 +248,7 @@ MUTANTS = {
             ("SRC", {"network": f"DBLP{i}"}, m, 0.4) for i in (1, 3) for m in ("GeoNMF", "SPOC")
         ],
         "scores-as-printed": [("SRC", {"network": "DBLP1"}, "MERIT(0)", 0.26)],
-        "ahead-on-dblp2": [("SRC", {"network": "DBLP2"}, "GeoNMF", 0.3)],
+        "ahead-on-dblp2": [("SRC", {"network": "DBLP2"}, "GeoNMF", 0.32)],
     },
     "merit-fig6": {
         "fastgradient-needs": [("Peak memory", {}, "four n × n matrices MB", 1.0)],
@@ -456,16 +259,6 @@ MUTANTS = {
         "merit-needs": [("Peak memory", {}, "MERIT MB", 400.0)],
     },
 }
-
-
-def forged(tables, edits):
-    mutant = copy.deepcopy(tables)
-    for title, where, name, value in edits:
-        rows = [r for r in mutant[title] if all(r[key] == v for key, v in where.items())]
-        assert rows, f"{title} has no row with {where}"
-        for row in rows:
-            row[name] = value
-    return mutant
 
 
 def decisions(name, tables):
@@ -487,7 +280,7 @@ def test_good_results_hold(name):
     assert verdict_of(judged) == "holds"
 
 
-@pytest.mark.parametrize(("name", "clause"), ALL_MUTANTS, ids="-".join)
+@pytest.mark.parametrize(("name", "clause"), ALL_MUTANTS)
 def test_a_violated_clause_changes_the_verdict(name, clause):
     found = decisions(name, forged(GOOD[name], MUTANTS[name][clause]))
     assert [c for c, decision in found.items() if decision != "holds"] == [clause]
@@ -512,63 +305,25 @@ def test_one_trial_decides_nothing_that_depends_on_chance(name):
     assert {j.decision for j in judged if j.clause.fewest} == {"too few trials"}
 
 
-def everything(title, names, value):
-    return [(title, {}, name, value) for name in names]
-
-
-METHODS = ("SPA", "FastGradient", "MERIT", "our MERIT")
-# Nonsense that once passed: what must never be said to hold.
+# Nonsense that violates several clauses at once and passed before claims had clauses.
 NONSENSE = {
-    "every method fails every trial": (
-        "merit-fig2",
-        everything("success rate", METHODS, 0.0),
-    ),
-    "every method fails every trial of mixtures": (
-        "merit-fig4",
-        everything("success rate", METHODS, 0.0),
-    ),
-    "all methods return the same wrong rows": (
-        "merit-fig3",
-        everything("MRSA, 0 to 100", METHODS, 20.0) + everything("RAE", METHODS, 0.6),
-    ),
-    "all success rates are zero": ("merit-fig5", everything("by λ", ("8 dB", "12 dB"), 0.0)),
-    "mu decides everything": ("merit-fig5", [("by μ", {"μ": 1e-3}, "12 dB", 0.0)]),
-    "SPA always succeeds": ("merit-table1", everything("success rate", ("SPA",), 1.0)),
-    "FastGradient needs a megabyte": (
-        "merit-fig6",
-        everything("Peak memory", ("four n × n matrices MB",), 1.0),
-    ),
-    "competitors converge, AND does not": (
-        "and-fig1",
-        [("DIR", {"method": m}, "error / start", 1e-13) for m in ("HALS", "ANLS", "MU", "LDA")]
-        + [("DIR", {"method": AND}, "error / start", 1e-4)],
-    ),
-    "the error does not depend on the noise": (
-        "and-fig2",
-        everything("Noise on CTM", ("error",), 0.5),
-    ),
-    "the paper's schedule diverges from every start": (
-        "and-fig3",
-        [
-            (t, {"method": AND}, "error / start", 1e9)
-            for t in ("Starts, in-span", "Starts, out-of-span")
-        ],
-    ),
-    "the final error is always 100": (
-        "purification-starts",
-        everything("Starts", ("worst",), 100.0),
-    ),
-    "Purification itself fails": (
-        "purification-pseudo-inverse",
-        everything("Left inverses", ("min-inf final E", "moore-penrose final E"), 100.0),
-    ),
+    "merit-fig2": [("success rate", {}, m, 0.0) for m in METHODS],
+    "merit-fig3": [
+        (title, {}, m, value)
+        for title, value in (("MRSA, 0 to 100", 20.0), ("RAE", 0.6))
+        for m in METHODS
+    ],
+    "merit-fig4": [("success rate", {}, m, 0.0) for m in METHODS],
+    "merit-fig5": [("by λ", {}, snr, 0.0) for snr in ("8 dB", "12 dB")],
+    "and-fig1": [("DIR", {"method": m}, "error / start", 1e-13) for m in ("HALS", "ANLS", "MU")]
+    + [("DIR", {"method": AND}, "error / start", 1e-4)],
+    "purification-starts": [("Starts", {}, "worst", 100.0)],
 }
 
 
-@pytest.mark.parametrize("case", NONSENSE)
-def test_nonsense_does_not_hold(case):
-    name, edits = NONSENSE[case]
-    assert verdict_of(EXPERIMENTS[name].judge(forged(GOOD[name], edits))) != "holds"
+@pytest.mark.parametrize("name", NONSENSE)
+def test_nonsense_does_not_hold(name):
+    assert verdict_of(EXPERIMENTS[name].judge(forged(GOOD[name], NONSENSE[name]))) != "holds"
 
 
 def test_numbers_of_the_variant_are_those_of_its_rows_and_columns():

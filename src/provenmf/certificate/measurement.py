@@ -32,6 +32,7 @@ from provenmf.data.base import joined
 from provenmf.data.door import RowHashes, divided, fingerprint, row_hashes
 from provenmf.linalg.hull import Model, nearest_points
 from provenmf.linalg.norms import (
+    SAFE_LENGTHS,
     absolute_row_sums,
     entry_range,
     power_of_two,
@@ -298,6 +299,11 @@ class Fit:
         """Sum of each row of the data."""
         return self._pass[1].sums
 
+    @property
+    def divisors(self) -> Floats:
+        """Sum of each row, zero where its square underflows: such rows count as rows of zeros."""
+        return np.where(self.sums >= SAFE_LENGTHS[0], self.sums, 0.0)
+
     @computed_once
     def absolute_sums(self) -> Floats:
         """Return the absolute sum of each row; negative entries require one more pass."""
@@ -433,7 +439,7 @@ class Fit:
             squared, weights = nearest_points(block, corners, model, *sums)
             return np.column_stack([np.sqrt(squared), weights])
 
-        sums = (self.sums,) if scale_rows else ()
+        sums = (self.divisors,) if scale_rows else ()
         found = self.blocks.keep(distances_and_weights, *sums)
         return found.array(lambda rows: rows[:, 0]), found.map(lambda rows: rows[:, 1:])
 

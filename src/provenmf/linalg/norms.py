@@ -144,8 +144,9 @@ def largest_column_sum(matrix: NDArray[np.floating]) -> float:
 
 
 def inverse_where_positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return one over each value; zero for what is not positive."""
-    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+    """Return one over each value; zero for what is not positive or too small to be inverted."""
+    invertible = values >= np.finfo(np.float64).tiny
+    return np.divide(1.0, values, out=np.zeros_like(values), where=invertible)
 
 
 def unit_rows(matrix: NDArray[np.floating]) -> NDArray[np.float64]:

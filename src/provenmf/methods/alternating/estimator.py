@@ -227,24 +227,24 @@ class AlternatingFactorizer(Factorizer):
 
 def _without_negative(blocks: Blocks) -> Blocks:
     """Return blocks with negative entries set to zero, and warn how much they were."""
-    count, squares, total = blocks.map_reduce(_negative_part)
-    if not count:
+    count, size, total = blocks.map_reduce(_negative_part)
+    if not count or not np.isfinite(total):  # what is not finite is refused later
         return blocks
     share = count / (blocks.n_rows * blocks.n_columns)
     warn_user(
         DegenerateData(
-            f"{int(count)} negative entries ({share:.2g} of all, with {squares / total:.2g} of the "
-            "squared norm) were set to zero"
+            f"{int(count)} negative entries ({share:.2g} of all, with {size / total:.2g} of the "
+            "absolute sum) were set to zero"
         )
     )
     return MappedBlocks(blocks, without_negative)
 
 
 def _negative_part(block: Block) -> NDArray[np.float64]:
-    """Return the number of negative entries, the sum of their squares, and that of all."""
+    """Return the number of negative entries, their absolute sum, and that of all entries."""
     values = stored_values(block).astype(np.float64)
     below = values[values < 0]
-    return np.array([len(below), below @ below, np.nansum(values**2)])
+    return np.array([len(below), -below.sum(), np.nansum(np.abs(values))])
 
 
 def _warn_of_empty_columns(blocks: ObservedBlocks) -> None:

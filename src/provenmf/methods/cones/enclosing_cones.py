@@ -93,7 +93,7 @@ def smallest_cones(
     """
     members = [np.flatnonzero(labels == k) for k in range(n_clusters)]
     support = [np.empty(0, dtype=np.intp)] * n_clusters
-    inverse = 1.0 / np.where(lengths > 0, lengths, 1.0)
+    inverse = 1.0 / np.where((labels >= 0) & (lengths > 0), lengths, 1.0)
 
     def sums(block: Block, label: NDArray[np.intp], factor: NDArray[np.float64]) -> Any:
         return combine_rows(block, label, factor, n_clusters)

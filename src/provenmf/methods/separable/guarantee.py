@@ -105,7 +105,7 @@ class Explanation:
         self.fit, self.model, self.scaled = fit, model, scale_rows
         self.anchors = fit.factorization.anchors
         self.components = as_dense(fit.blocks.take(self.anchors)).astype(np.float64)
-        self.factors = inverse_where_positive(fit.sums) if scale_rows else None
+        self.factors = inverse_where_positive(fit.divisors) if scale_rows else None
         self.lengths = fit.lengths if self.factors is None else fit.lengths * self.factors
         if self.factors is not None:
             self.components = self.components * self.factors[self.anchors, None]
