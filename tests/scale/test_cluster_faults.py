@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf import HALS, SPA, Checkpoint, InvalidInput
+from provenmf import HALS, SPA, Checkpoint
 from provenmf.errors import ClusterLost
-from provenmf.methods import make_estimator
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed")
@@ -123,20 +122,6 @@ def test_a_scheduler_that_goes_away_leaves_the_checkpoint_whole(tmp_path, impati
         again = hals(iterations.append).fit(X, checkpoint=kept)
     assert len(iterations) <= 4
     np.testing.assert_array_equal(again.components_, plain.components_)
-
-
-@pytest.mark.parametrize("method", ["spa", "purification"])
-def test_an_entry_that_is_no_number_is_found_by_row_and_block(method):
-    X = data()
-    X[41, 3] = np.nan
-    array = da.from_array(X, chunks=((7, 20, 3, 30), 10))
-    with (
-        dask.config.set(scheduler="synchronous"),
-        pytest.raises(
-            InvalidInput, match=r"NaN in 1 entries, the first of them in row 41 \(block 3"
-        ),
-    ):
-        make_estimator(method, 3).fit(array)
 
 
 def test_what_comes_to_this_process_is_said_before_the_start(client, monkeypatch):

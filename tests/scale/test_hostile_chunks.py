@@ -8,7 +8,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from provenmf import HALS, SPA, InvalidInput, find_topics
+from provenmf import ANLS, HALS, SPA, InvalidInput, find_topics
 from provenmf.errors import ClusterLost
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
@@ -32,13 +32,18 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.parametrize("on", ["threads", "cluster"])
-def test_missing_entries_count_the_same_everywhere(on):
+@pytest.mark.parametrize("method", [HALS, ANLS])
+@pytest.mark.parametrize("gone", [(25, 3), (slice(9, 18), 3)])
+def test_missing_entries_count_the_same_everywhere(on, method, gone):
     holes = X.copy()
-    holes[25, 3] = np.nan
-    near = HALS(3, random_state=0, max_iter=9).fit(holes)
+    holes[gone] = np.nan
+    near = method(3, random_state=0, max_iter=9).fit(holes)
+    array = da.from_array(holes, chunks=(9, -1))
     with cluster(2) as made, distributed.Client(made) if on == "cluster" else nullcontext():
-        far = HALS(3, random_state=0, max_iter=9).fit(da.from_array(holes, chunks=(9, -1)))
-        weights = far.transform(da.from_array(holes, chunks=(9, -1)))
+        far = method(3, random_state=0, max_iter=9).fit(array)
+        weights = far.transform(array)
+        with pytest.raises(InvalidInput, match="NaN in .* entries, the first of them in row"):
+            SPA(3).fit(array)
     np.testing.assert_array_equal(far.components_, near.components_)
     np.testing.assert_array_equal(weights, near.transform(holes))
     assert far.reconstruction_err_ == near.reconstruction_err_
@@ -53,27 +58,36 @@ def test_chunks_that_differ_from_pass_to_pass_are_noticed():
         find_topics(da.concatenate(chunks), 2, random_state=0)
 
 
-def test_a_cluster_without_workers_is_named(impatient):
-    with cluster(0) as made, distributed.Client(made):
-        with pytest.raises(ClusterLost, match="there are no workers"):
-            SPA(3).fit(da.from_array(X, chunks=(9, -1)))
+def nobody_works(made, client):
+    return nullcontext()
 
 
-def test_workers_that_are_paused_are_named(impatient):
-    with cluster(1, memory_limit=0) as made, distributed.Client(made) as client:
-        [worker] = made.workers.values()
-        worker.status = type(worker.status).paused
-        while client.scheduler_info()["workers"][worker.address]["status"] != "paused":
-            pass
-        with pytest.raises(ClusterLost, match="all 1 workers are paused"):
-            SPA(3).fit(da.from_array(X, chunks=(9, -1)))
-        worker.status = type(worker.status).running
+def all_are_paused(made, client):
+    [worker] = made.workers.values()
+    worker.status = type(worker.status).paused
+    while client.scheduler_info()["workers"][worker.address]["status"] != "paused":
+        pass
+    return nullcontext()
 
 
-def test_a_resource_that_no_worker_has_is_named(impatient):
-    with cluster(1) as made, distributed.Client(made), dask.annotate(resources={"GPU": 1}):
-        with pytest.raises(ClusterLost, match="none of the workers"):
+def a_resource_is_wanted(made, client):
+    return dask.annotate(resources={"GPU": 1})
+
+
+@pytest.mark.parametrize(
+    ("workers", "trouble", "message"),
+    [
+        (0, nobody_works, "there are no workers"),
+        (1, all_are_paused, "all 1 workers are paused"),
+        (1, a_resource_is_wanted, "none of the workers"),
+    ],
+)
+def test_a_cluster_that_computes_nothing_is_named(workers, trouble, message, impatient):
+    with cluster(workers, memory_limit=0) as made, distributed.Client(made) as client:
+        with trouble(made, client), pytest.raises(ClusterLost, match=message):
             SPA(3).fit(da.from_array(X, chunks=(9, -1)) + 0)
+        for worker in made.workers.values():
+            worker.status = type(worker.status).running
 
 
 def test_a_worker_that_comes_late_is_awaited():

@@ -41,14 +41,8 @@ from provenmf.data.base import (
     tree_sum,
 )
 from provenmf.errors import ClusterLost, InvalidInput, warn_user
-from provenmf.linalg.storage import (
-    NUMBERS,
-    float_type,
-    in_row_order,
-    numbers_among_objects,
-    own_rows,
-    plain,
-)
+from provenmf.io.arrays import numbers
+from provenmf.linalg.storage import NUMBERS, float_type, in_row_order, own_rows
 
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5
@@ -358,8 +352,8 @@ def _matrix(array: Any) -> Any:
     if frame:  # its columns are the features
         array = array.to_dask_array(lengths=True)
     # Chunks of objects may hold Python's numbers, as frames of pandas' own types do.
-    numbers = array.dtype.kind in NUMBERS + "O"
-    if array.ndim != 2 or not numbers or np.isnan(array.shape).any():
+    numeric = array.dtype.kind in NUMBERS + "O"
+    if array.ndim != 2 or not numeric or np.isnan(array.shape).any():
         raise InvalidInput(
             f"X is a Dask array of shape {array.shape} and type {array.dtype}; a real matrix "
             "of known shape is needed (see dask.array.Array.compute_chunk_sizes)"
@@ -386,7 +380,10 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool, block_info: Any 
         )
     place, shape = block_info[0]["chunk-location"], block_info[None]["chunk-shape"]
     try:
-        rows = own_rows(chunk).astype(dtype, copy=False) if sparse else _numbers(chunk, dtype)
+        if sparse:
+            rows = own_rows(chunk).astype(dtype, copy=False)
+        else:  # numpy alone would drop masks and imaginary parts
+            rows = in_row_order(np.asarray(numbers(chunk, "it"), dtype=dtype))
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
             f"chunk {place} of X, a Dask array, is not an array of numbers ({error}): see "
@@ -398,15 +395,6 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool, block_info: Any 
             "give the array the right chunks"
         )
     return rows
-
-
-def _numbers(chunk: object, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the entries of a chunk, whatever type the array declares."""
-    values = np.asarray(plain(chunk))  # numpy alone would drop masks and imaginary parts
-    if values.dtype == object:
-        values = numbers_among_objects(values)
-    float_type(values.dtype)
-    return in_row_order(np.asarray(values, dtype=dtype))
 
 
 # The cluster

@@ -22,7 +22,7 @@ from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
 from provenmf.io.arrays import ArrayFile, FileState, npy_header
 from provenmf.io.files import existing, parsing
 from provenmf.io.rows import SparseRows, open_sparse_rows
-from provenmf.linalg.storage import float_type, own_rows
+from provenmf.linalg.storage import float_type
 
 BLOCK_BYTES = 64 * 2**20
 PART_BYTES = 512 * 2**20  # what passes keep of rows on disk stays in memory up to this
@@ -182,15 +182,12 @@ class SparseFileBlocks(FileBlocks):
         return pairwise(self._bounds)
 
     def read(self, start: int, stop: int) -> Block:
-        """Return rows start … stop−1, checked."""
-        return self._checked(self._rows.read(start, stop))
+        """Return rows start … stop−1."""
+        return self._rows.read(start, stop).astype(self.dtype, copy=False)
 
     def take(self, rows: NDArray[np.intp]) -> Block:
         """Return the given rows; each is read separately."""
-        return self._checked(self._rows.take(np.asarray(rows)))
-
-    def _checked(self, block: Any) -> Block:
-        return own_rows(block, str(self._rows.path)).astype(self.dtype, copy=False)
+        return self._rows.take(np.asarray(rows)).astype(self.dtype, copy=False)
 
 
 def open_npz(path: str | Path, **options: Any) -> SparseFileBlocks:

@@ -269,37 +269,26 @@ DENSE = -1  # stands before a row all of whose entries follow
 
 
 @njit(cache=True, nogil=True)
-def count_dense_rows(bits: Bits, counts: Bits) -> bool:
-    """Set `counts` of dense rows; return whether the rows as they are have the common form."""
-    rows, columns = bits.shape
-    as_they_are = True
-    for i in range(rows):
-        count, negative_zeros = 0, 0
-        for j in range(columns):
-            nonzero = (bits[i, j] << 1) != 0
-            count += nonzero
-            negative_zeros += (bits[i, j] != 0) and not nonzero
-        counts[i] = DENSE if 2 * count > columns else count
-        as_they_are &= counts[i] == DENSE and negative_zeros == 0
-    return as_they_are
-
-
-@njit(cache=True, nogil=True)
 def write_dense_rows(bits: Bits, counts: Bits, offsets: Bits, out: Bits) -> None:
     """Serialize dense rows; `offsets` gets the end of each. Minus zero is written as zero."""
     rows, columns = bits.shape
     end = 0
     for i in range(rows):
-        place, count = end, counts[i]
+        count = 0
+        for j in range(columns):
+            count += (bits[i, j] << 1) != 0
+        dense = 2 * count > columns
+        counts[i] = DENSE if dense else count
+        place = end
         for j in range(columns):
             nonzero = (bits[i, j] << 1) != 0
-            if count == DENSE:
+            if dense:
                 out[end + j] = bits[i, j] if nonzero else 0
             elif nonzero:
                 out[place] = j
                 out[place + count] = bits[i, j]
                 place += 1
-        end += columns if count == DENSE else 2 * count
+        end += columns if dense else 2 * count
         offsets[i + 1] = end
 
 
@@ -420,8 +409,6 @@ def _written(block: Matrix) -> tuple[Bits, Bits, Bits]:
         write_sparse_rows(block.indptr, block.indices, bits, columns, counts, offsets, out)
         return counts, out, offsets
     bits = np.ascontiguousarray(block, dtype=np.float64).view(np.int64)
-    if count_dense_rows(bits, counts):
-        return counts, bits.ravel(), np.arange(rows + 1) * columns
     out = np.empty(rows * columns, dtype=np.int64)
     write_dense_rows(bits, counts, offsets, out)
     return counts, out, offsets

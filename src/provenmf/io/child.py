@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from provenmf.errors import InvalidInput, MissingExtra, TooLarge, UnreadableFile
+from provenmf.errors import InvalidInput, MissingExtra, ProvenmfError, TooLarge, UnreadableFile
 from provenmf.io.files import (
     allowed_bytes,
+    check_format,
     check_sparse_shape,
     check_unfolded,
     optional,
@@ -58,6 +59,7 @@ def read_in_child(reader: str, path: Path, *arguments: str | None) -> dict[str, 
     The function gets the path and the arguments and returns arrays, sparse matrices, lists of text,
     texts and None by name; anything else arrives as NotNumbers.
     """
+    check_format(path)
     allowed = allowed_bytes(path)
     seconds = None if allowed is None else BASE_SECONDS + path.stat().st_size / BYTES_PER_SECOND
     with tempfile.TemporaryDirectory(prefix="provenmf-") as folder:
@@ -129,11 +131,9 @@ def run(task: dict[str, Any]) -> None:
         with contextlib.nullcontext() if task["bytes"] else unlimited():
             found = reader(path, *task["arguments"])
         outcome = {"content": [[n, _sent(v, folder / str(i))] for i, (n, v) in enumerate(found)]}
-    except MissingExtra as error:
-        outcome = {"error": "MissingExtra", "message": str(error)}
-    except InvalidInput as error:
-        kind = "TooLarge" if isinstance(error, TooLarge) else "UnreadableFile"
-        outcome = {"error": kind, "message": str(error)}
+    except ProvenmfError as error:
+        kind = type(error).__name__
+        outcome = {"error": kind if kind in ERRORS else "UnreadableFile", "message": str(error)}
     except Exception as error:  # arbitrary bytes raise many kinds of errors in the libraries
         message = f"{path} is damaged ({type(error).__name__}: {error}): save it again"
         outcome = {"error": "UnreadableFile", "message": " ".join(message.split())}

@@ -95,32 +95,27 @@ def read_table(path: str | Path, key: str | None = None, *, missing: bool = Fals
     elif ending == ".npz":
         table = _from_npz(path, key)
     elif ending == ".mtx":
-        check_format(path)
         table = Table(read_in_child("child:read_mtx", path)["matrix"])
     elif ending == ".mat":
-        table = Table(choose_array(read_mat(path), key, path))
+        table = Table(choose_array(read_in_child("child:read_mat", path), key, path))
     elif ending == ".parquet":
         table = _from_parquet(path)
     else:
-        check_format(path)
         table = Table(**read_in_child("child:read_h5ad", path, key))
     return replace(table, matrix=_numeric(table.matrix, path))
 
 
 def read_arrays(path: Path, what: str) -> dict[str, Any]:
-    """Return all arrays of an `.npz`, `.npy` or `.mat` file by name, the only one under ""."""
+    """Return all arrays of an `.npz`, `.npy` or `.mat` file by name, the only one under "".
+
+    What a `.mat` file holds besides numbers (text, structs, cells) is NotNumbers.
+    """
     ending = path.suffix.lower()
     if ending == ".npy":
         return {"": read_npy(path)}
     if ending not in (".npz", ".mat"):
         raise UnreadableFile(f"{path} holds no {what}: use .npz, .npy or .mat")
-    return read_npz(path) if ending == ".npz" else read_mat(path)
-
-
-def read_mat(path: Path) -> dict[str, Any]:
-    """Return the variables of a MATLAB file, NotNumbers where they are text, structs or cells."""
-    check_format(path)
-    return read_in_child("child:read_mat", path)
+    return read_npz(path) if ending == ".npz" else read_in_child("child:read_mat", path)
 
 
 def choose_array(

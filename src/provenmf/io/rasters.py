@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.child import NotNumbers, read_in_child
-from provenmf.io.files import check_format, check_unfolded, existing, optional, parsing, write_aside
+from provenmf.io.files import check_unfolded, existing, optional, parsing, write_aside
 
 TIFF_ENDINGS = (".tif", ".tiff")
 ENDINGS = (".hdr", *TIFF_ENDINGS)
@@ -42,7 +42,10 @@ class Raster:
 def read_raster(path: Path) -> Raster:
     """Read a TIFF file, or the image of an ENVI header."""
     if path.suffix.lower() != ".hdr":
-        return _read_tiff_in_child(path)
+        found = read_in_child("rasters:read_tiff", path)
+        if isinstance(found["values"], NotNumbers):
+            raise UnreadableFile(f"{path} holds {found['values'].what}, not numbers: convert it")
+        return Raster(found["values"], None, found["map_info"])
     envi = optional("spectral.io.envi", "reading an ENVI cube", "files")
     logging.getLogger("spectral").setLevel(logging.ERROR)  # it prints what the notes say
     with parsing(path, "ENVI header"):
@@ -96,14 +99,6 @@ def _without(values: NDArray[Any], missing: list[float] | None) -> NDArray[Any]:
     if not missing or not (values == missing[0]).any():
         return values
     return np.where(values == missing[0], np.nan, values)
-
-
-def _read_tiff_in_child(path: Path) -> Raster:
-    check_format(path)
-    found = read_in_child("rasters:read_tiff", path)
-    if isinstance(found["values"], NotNumbers):
-        raise UnreadableFile(f"{path} holds {found['values'].what}, not numbers: convert it")
-    return Raster(found["values"], None, found["map_info"])
 
 
 def read_tiff(path: Path) -> list[tuple[str, Any]]:

@@ -90,24 +90,22 @@ def test_stored_entries_and_progress(matrix, tmp_path):
     assert seen == [(10, 37), (20, 37), (30, 37), (37, 37)]
 
 
-@pytest.mark.parametrize("bad", [np.ones(3), np.ones((2, 2)) * 1j, np.array([["a"]])])
-def test_what_is_no_real_matrix_is_refused(bad):
-    with pytest.raises(InvalidInput, match="X"):
+@pytest.mark.parametrize("dtype", ["c16", "U3", "M8[s]", "f8"])
+def test_what_is_no_real_matrix_is_refused(dtype):
+    bad = np.zeros((2, 2, 2) if dtype == "f8" else (2, 2), dtype=dtype)
+    with pytest.raises(InvalidInput, match="a matrix is needed|real numbers are needed"):
         as_blocks(bad)
 
 
-def test_a_foreign_or_truncated_file_is_refused(tmp_path, matrix):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (lambda whole: whole[:-100], "is shorter than its header says"),
+        (lambda _: b"no", "readable"),
+    ],
+)
+def test_a_foreign_or_truncated_file_is_refused(tmp_path, matrix, content, message):
     path = npy(matrix, tmp_path)
-    blocks, content = as_blocks(path, block_rows=10), path.read_bytes()
-    path.write_bytes(content[:-100])
-    with pytest.raises(UnreadableFile, match="changed while it was read"):
-        blocks.map_reduce(lambda b: b.sum())
-    for damaged, message in [
-        (content[:-100], "is shorter than its header says"),
-        (b"not a matrix at all", "is not a readable .npy file"),
-    ]:
-        path.write_bytes(damaged)
-        with pytest.raises(UnreadableFile, match=f"matrix.npy {message}"):
-            as_blocks(path)
-    with pytest.raises(UnreadableFile, match="nowhere.npy"):
-        as_blocks(tmp_path / "nowhere.npy")
+    path.write_bytes(content(path.read_bytes()))
+    with pytest.raises(UnreadableFile, match=f"matrix.npy .*{message}"):
+        as_blocks(path)

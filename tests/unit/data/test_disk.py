@@ -48,17 +48,6 @@ def test_rows_are_taken_in_the_order_asked_for(path, rows, block_rows):
     np.testing.assert_array_equal(found, np.load(path)[rows])
 
 
-def test_a_file_that_changes_between_passes(path):
-    """Another process writes to the file in the middle of a fit."""
-
-    def overwrite(row):
-        np.save(path, np.load(path) + row["residual"])
-
-    with pytest.raises(UnreadableFile, match=r"X.npy changed while it was read"):
-        SPA(3, callback=overwrite).fit(path)
-    SPA(3).fit(path)  # now nobody does
-
-
 @pytest.mark.parametrize("model", [SPA(2), HALS(2)])
 def test_the_first_bad_entry_is_named(path, model):
     X = np.load(path)

@@ -88,10 +88,3 @@ def test_rows_are_written_in_one_form():
         assert counts.tolist() == [1, 2, -1]
         assert offsets.tolist() == [0, 2, 6, 10]
         assert content[:10].tolist() == expected
-
-
-def test_rows_without_zeros_are_hashed_as_they_are():
-    made = np.arange(1.0, 13.0).reshape(4, 3)
-    assert door._written(made)[1].base is not None
-    for one, other in zip(door._written(made), door._written(sp.csr_array(made))):
-        assert one.tolist() == other[: len(one)].tolist()

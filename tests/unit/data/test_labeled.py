@@ -6,53 +6,44 @@ import scipy.sparse as sp
 
 from provenmf import HALS, SPA, InvalidInput, certify, choose_rank, factorize
 
+anndata, xarray, pandas, polars = map(
+    pytest.importorskip, ("anndata", "xarray", "pandas", "polars")
+)
+da = pytest.importorskip("dask.array")
 X = np.random.default_rng(0).integers(0, 9, (20, 6)).astype(float)
 ROWS, COLUMNS = [f"cell{i}" for i in range(20)], [f"gene{j}" for j in range(6)]
 
 
-def anndata(matrix, **options):
-    library = pytest.importorskip("anndata", reason="AnnData is optional")
-    cells = library.AnnData(matrix, **options)
+def cells_of(matrix, **options):
+    cells = anndata.AnnData(matrix, **options)
     cells.obs_names, cells.var_names = ROWS, COLUMNS
     return cells
 
 
 def backed(folder, matrix):
-    library = pytest.importorskip("anndata", reason="AnnData is optional")
-    anndata(matrix).write_h5ad(folder / "cells.h5ad")
-    return library.read_h5ad(folder / "cells.h5ad", backed="r")
+    cells_of(matrix).write_h5ad(folder / "cells.h5ad")
+    return anndata.read_h5ad(folder / "cells.h5ad", backed="r")
 
 
 def dask(matrix):
-    return pytest.importorskip("dask.array", reason="Dask is optional").from_array(matrix, (7, 6))
+    return da.from_array(matrix, (7, 6))
 
 
-def xarray(matrix):
-    library = pytest.importorskip("xarray", reason="xarray is optional")
-    return library.DataArray(matrix, coords={"cell": ROWS, "gene": COLUMNS}, dims=["cell", "gene"])
-
-
-def pandas(matrix):
-    library = pytest.importorskip("pandas", reason="pandas is optional")
-    return library.DataFrame(matrix, index=ROWS, columns=COLUMNS)
-
-
-def polars(matrix):
-    library = pytest.importorskip("polars", reason="polars is optional")
-    return library.DataFrame(matrix, schema=COLUMNS)
+def labeled(matrix):
+    return xarray.DataArray(matrix, coords={"cell": ROWS, "gene": COLUMNS}, dims=["cell", "gene"])
 
 
 KINDS = {
-    "anndata": lambda folder: anndata(X),
-    "anndata, sparse": lambda folder: anndata(sp.csr_matrix(X)),
-    "anndata, part": lambda folder: anndata(np.vstack([X]), layers={"twice": 2 * X})[:, :],
-    "anndata, Dask": lambda folder: anndata(dask(X)),
+    "anndata": lambda folder: cells_of(X),
+    "anndata, sparse": lambda folder: cells_of(sp.csr_matrix(X)),
+    "anndata, part": lambda folder: cells_of(np.vstack([X]), layers={"twice": 2 * X})[:, :],
+    "anndata, Dask": lambda folder: cells_of(dask(X)),
     "anndata, on disk": lambda folder: backed(folder, X),
     "anndata, sparse on disk": lambda folder: backed(folder, sp.csr_matrix(X)),
-    "xarray": lambda folder: xarray(X),
-    "xarray, Dask": lambda folder: xarray(dask(X)),
-    "pandas": lambda folder: pandas(X),
-    "polars": lambda folder: polars(X),
+    "xarray": lambda folder: labeled(X),
+    "xarray, Dask": lambda folder: labeled(dask(X)),
+    "pandas": lambda folder: pandas.DataFrame(X, index=ROWS, columns=COLUMNS),
+    "polars": lambda folder: polars.DataFrame(X, schema=COLUMNS),
 }
 
 
@@ -68,7 +59,7 @@ def test_every_container_gives_the_answer_of_the_array_and_its_names(kind, tmp_p
 
 
 def test_layers_raw_advice_and_certificates_take_them():
-    cells = anndata(X, layers={"twice": 2 * X})
+    cells = cells_of(X, layers={"twice": 2 * X})
     cells.raw = cells.copy()
     plain = HALS(2, random_state=0, certify=False).fit(X)
     for data in (cells, cells.raw):
@@ -79,26 +70,20 @@ def test_layers_raw_advice_and_certificates_take_them():
     names = {c.name: c.status for c in certify(cells, plain.factorization_).checks}
     assert names["data that the result names"] == "holds"
     assert str(choose_rank(cells, [1, 2])) == str(choose_rank(X, [1, 2]))
-
-
-def test_names_of_an_earlier_fit_do_not_stay():
-    model = SPA(2).fit(anndata(X))
-    assert model.fit(X).factorization_.row_names is None
+    assert SPA(2).fit(cells).fit(X).factorization_.row_names is None  # names do not stay
 
 
 def test_columns_of_other_names_and_containers_without_a_matrix_are_refused():
-    cells = anndata(X)
+    cells = cells_of(X)
     model = SPA(2).fit(cells)
-    other = anndata(X)
+    other = cells_of(X)
     other.var_names = COLUMNS[::-1]
     with pytest.raises(InvalidInput, match="feature names should match"):
         model.transform(other)
     cells.X = None
     with pytest.raises(InvalidInput, match="without X: give a layer"):
         SPA(2).fit(cells)
-    library = pytest.importorskip("xarray", reason="xarray is optional")
     with pytest.raises(InvalidInput, match="give one of its arrays"):
-        SPA(2).fit(library.Dataset({"a": xarray(X)}))
-    library = pytest.importorskip("polars", reason="polars is optional")
+        SPA(2).fit(xarray.Dataset({"a": labeled(X)}))
     with pytest.raises(InvalidInput, match=r"X\.collect"):
-        SPA(2).fit(library.LazyFrame(X))
+        SPA(2).fit(polars.LazyFrame(X))

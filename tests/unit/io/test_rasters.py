@@ -8,6 +8,8 @@ from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.images import read_cube
 from provenmf.io.rasters import geographic_tags, write_maps
 
+pytest.importorskip("spectral", reason="Spectral Python reads ENVI files")
+tifffile = pytest.importorskip("tifffile", reason="tifffile reads and writes TIFF files")
 UTM = "UTM, 1, 1, 500000, 4600000, 30, 30, 33, South, WGS-84"
 
 
@@ -28,7 +30,6 @@ def envi_header(shape, map_info=""):
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_tiff_files_are_read_back_by_tifffile(tmp_path, maps, k):
-    tifffile = pytest.importorskip("tifffile", reason="tifffile reads TIFF files")
     path = write_maps(tmp_path / "maps.tif", maps[:k], ["a", "b & c", "d"][:k], UTM)
     with tifffile.TiffFile(path) as file:
         found = file.asarray()
@@ -37,6 +38,9 @@ def test_tiff_files_are_read_back_by_tifffile(tmp_path, maps, k):
         assert tags[33550].value == (30.0, 30.0, 0.0)
         assert tags[33922].value == (0.0, 0.0, 0.0, 500000.0, 4600000.0, 0.0)
         assert tags[34735].value[-1] == 32733  # WGS 84 / UTM zone 33S
+    found = read_cube(path)
+    assert found.pixel_mask.sum() == (20 if k == 1 else 19)  # NaN is no value
+    assert geographic_tags(found.map_info) == geographic_tags(UTM)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +67,6 @@ def cube_of(maps):
 
 @pytest.mark.parametrize("axes", ["last", "first"])
 def test_geotiff_cubes_are_read_in_either_order(tmp_path, maps, axes):
-    tifffile = pytest.importorskip("tifffile", reason="tifffile writes TIFF files")
     cube = cube_of(maps)
     path = tmp_path / "scene.tif"
     options = {"photometric": "minisblack", "metadata": None}
@@ -76,18 +79,8 @@ def test_geotiff_cubes_are_read_in_either_order(tmp_path, maps, axes):
     np.testing.assert_allclose(found.pixels, cube.reshape(-1, 3), rtol=1e-6)
 
 
-def test_what_we_write_comes_back_with_its_place(tmp_path, maps):
-    pytest.importorskip("tifffile", reason="tifffile writes TIFF files")
-    path = write_maps(tmp_path / "scene.tif", maps, "abc", UTM)
-    found = read_cube(path)
-    assert found.pixel_mask.sum() == 19  # NaN is no value
-    assert geographic_tags(found.map_info) == geographic_tags(UTM)
-
-
 def test_the_header_of_a_tiff_file_is_no_header_of_raw_numbers(tmp_path, maps):
     """It was read as raw bytes and made a full report of garbage."""
-    pytest.importorskip("tifffile", reason="tifffile writes TIFF files")
-    pytest.importorskip("spectral", reason="Spectral Python reads ENVI files")
     cube = cube_of(maps)
     image = write_maps(tmp_path / "scene.tif", np.moveaxis(cube, -1, 0), "abc")
     header = envi_header(maps.shape) + "wavelength = {400, 500, 600}\n"
@@ -102,7 +95,6 @@ def test_the_header_of_a_tiff_file_is_no_header_of_raw_numbers(tmp_path, maps):
 
 
 def test_bad_bands_and_the_value_for_none_are_masked(tmp_path, maps):
-    pytest.importorskip("spectral", reason="Spectral Python reads ENVI files")
     cube = np.moveaxis(cube_of(maps), -1, 0).astype("<f4")
     cube[:, 2, 3] = -9999
     header = envi_header(cube.shape).replace("= nan", "= -9999")
@@ -120,7 +112,6 @@ def test_odd_names_are_written_and_other_endings_refused(tmp_path, maps):
 
 
 def test_the_place_of_a_cube_reaches_its_maps(tmp_path):
-    pytest.importorskip("spectral", reason="Spectral Python reads ENVI files")
     pure = np.array([[1.0, 0.2, 0.1], [0.1, 0.3, 1.0]])
     mixed = np.random.default_rng(0).dirichlet(np.ones(2), 36) @ pure
     cube = np.moveaxis(mixed.reshape(6, 6, 3), -1, 0)
