@@ -34,9 +34,6 @@ def test_methods_that_need_all_entries_say_which_is_missing(run, with_gaps):
     assert ran.code == 2
     assert "row 1, column 3: the value is missing" in ran.err
     assert "hals and anls work with missing values" in ran.err
-
-
-def test_words_are_still_refused(run, with_gaps):
     with_gaps.write_text(with_gaps.read_text().replace("NA", "much"))
     ran = run("fit", with_gaps, "-k", 2, "--no-report")
     assert ran.code == 2 and "row 4, column 6: 'much' is not a number" in ran.err

@@ -29,13 +29,6 @@ def test_letters_that_the_terminal_lacks_are_shown_by_number(tmp_path):
     assert b"f\\xf6hn" in done.stdout
 
 
-def test_without_docstrings(tmp_path):
-    np.save(tmp_path / "m.npy", np.random.default_rng(0).random((20, 5)))
-    arguments = ["fit", "m.npy", "-k", "2", "-m", "hals", "-o", "m.npz", "--no-report"]
-    done = run(arguments, tmp_path, flags=("-OO",))
-    assert done.returncode == 0, done.stderr
-
-
 SPA = ["fit", "m.npy", "-k", "2", "-m", "spa", "-o", "m.npz", "--no-report", "--force"]
 
 
