@@ -43,6 +43,7 @@ class ChoiceSettings:
     # Beyond the purest pixels, in each direction, where spectra vary: there is more than noise.
     most_growth: float = 3.0
     vary: float = 1.1  # times the variance of the noise
+    noise_alone: float = 1.0  # the same; cubes of the model have .93 to .96
     flat: float = 1.1  # spread of the pixels about their plane if their brightness is the same
     dark: float = 0.5  # of the median brightness: darker pixels are too noisy on the plane
     # Facets may be off by this where pixels are not spread as assumed; an error of the corners.
@@ -71,16 +72,18 @@ def best_spectra(
         spectra vary they take the place of the means if they make unseen pixels likelier.
     """
     k = len(averaged.endmembers)
-    vary, noise = noise.left_by(k) > SETTINGS.vary, noise.widened(k)
+    left, noise = noise.left_by(k), noise.widened(k)
+    vary = left > SETTINGS.vary
     rows = noise.coordinates(pixels[:: -(-len(pixels) // SETTINGS.most_pixels)], k)
-    plane = plane_of(rows)
+    plane = plane_of(rows, vary=left > SETTINGS.noise_alone)
     points = plane.points(rows[plane.holds(rows)])
     means = plane.points(noise.coordinates(averaged.endmembers, k))
     purest = means
     if grouped is not None and vary:
         groups = plane.points(noise.coordinates(grouped, k))
-        if unseen_log_likelihood(points, groups) > unseen_log_likelihood(points, means):
-            purest = groups
+        if np.isfinite(groups).all() and np.isfinite(means).all():
+            beside = unseen_log_likelihoods(points, means).sum()
+            purest = groups if unseen_log_likelihoods(points, groups).sum() > beside else means
     most = (k - 1) * np.log(SETTINGS.most_growth) if vary else np.inf
     simplex = corners_beyond(points, purest, means, most)
     if simplex is None:
@@ -117,55 +120,45 @@ def corners_beyond(
     outside = depths(purest, simplex.vertices)
     if (outside < -np.maximum(SETTINGS.far, SETTINGS.outside * heights)).any():
         return None
-    gain, error = held_out_gain(points, simplex, purest)
-    return simplex if gain > SETTINGS.errors * error else None
+    fixed, moving = (unseen_log_likelihoods(points, purest, s) for s in (None, simplex))
+    if not np.isfinite(fixed).all():
+        return simplex
+    if not np.isfinite(moving).all():
+        return None
+    gains = moving - fixed
+    return simplex if gains.sum() > SETTINGS.errors * gains.std() * len(gains) ** 0.5 else None
 
 
-def held_out_gain(points: Floats, simplex: LikelySimplex, corners: Floats) -> tuple[float, float]:
-    """Return the gain in log-likelihood of unseen points if the simplex replaces the corners.
+def unseen_log_likelihoods(
+    points: Floats, corners: Floats, start: LikelySimplex | None = None
+) -> Floats:
+    """Return log-likelihoods of blocks of points; −∞ where nothing can be fitted.
 
-    Both halves of the points judge what is fitted to the other half: vertices and the spread of the
-    mixtures for the simplex, the spread alone for the corners, which were found in all points.
-    Last, the standard error of the gain.
+    Both halves of the points judge what is fitted to the other half: the spread of the mixtures of
+    these corners, which were found in all points, or vertices and spread from a start.
     """
-    filled = filled_volume(points)
-    gains: list[float] = []
+    filled, found = filled_volume(points), []
     for seen, unseen in ((points[::2], points[1::2]), (points[1::2], points[::2])):
-        moving, fixed = climbed(seen, simplex, 50), with_vertices(seen, corners)
-        if not (np.isfinite(moving.cost) and np.isfinite(fixed.cost)):
-            return (0.0 if np.isfinite(fixed.cost) else np.inf), 1.0
-        for part in np.array_split(unseen, SETTINGS.blocks):
-            if len(part):
-                gains.append(
-                    log_likelihood(part, moving, filled) - log_likelihood(part, fixed, filled)
-                )
-    return float(np.sum(gains)), float(np.std(gains) * np.sqrt(len(gains)))
-
-
-def unseen_log_likelihood(points: Floats, corners: Floats) -> float:
-    """Return the log-likelihood of each half of the points, the spread fitted to the other half."""
-    if not np.isfinite(corners).all():
-        return -np.inf
-    filled = filled_volume(points)
-    halves = points[::2], points[1::2]
-    return sum(
-        log_likelihood(unseen, with_vertices(seen, corners), filled)
-        for seen, unseen in (halves, halves[::-1])
-    )
+        fitted = with_vertices(seen, corners) if start is None else climbed(seen, start, 50)
+        if not np.isfinite(fitted.cost):
+            return np.array([-np.inf])
+        parts = np.array_split(unseen, min(SETTINGS.blocks, len(unseen)))
+        found += [log_likelihood(part, fitted, filled) for part in parts]
+    return np.array(found)
 
 
 class Plane(NamedTuple):
     """The plane that mixtures of the mean brightness lie in.
 
     normal : (k,), rows of the plane have the product one with it. directions : (k − 1, k), along
-    it. flat : whether rows lie in it within their noise. noise : standard deviation of rows as
-    points of the plane.
+    it. noise : (k − 1, k − 1), Cholesky factor of the covariance of rows as points of the plane.
+    flat : whether rows lie in it within their noise.
     """
 
     normal: Floats
     directions: Floats
+    noise: Floats
     flat: bool = True
-    noise: float = 1.0
 
     @property
     def centre(self) -> Floats:
@@ -183,15 +176,20 @@ class Plane(NamedTuple):
         """Return rows (n, k) as points (n, k − 1) of the plane, with noise of one."""
         if not self.flat:
             rows = rows / (rows @ self.normal)[:, None]
-        return np.asarray((rows - self.centre) @ self.directions.T / self.noise)
+        along = (rows - self.centre) @ self.directions.T
+        return np.asarray(np.linalg.solve(self.noise, along.T).T)
 
     def rows(self, points: Floats) -> Floats:
         """Return points of the plane as rows."""
-        return np.asarray(self.noise * points @ self.directions + self.centre)
+        return np.asarray(points @ self.noise.T @ self.directions + self.centre)
 
 
-def plane_of(rows: Floats) -> Plane:
-    """Return the plane of most of the rows (n, k), which have noise of one."""
+def plane_of(rows: Floats, *, vary: bool = False) -> Plane:
+    """Return the plane of most of the rows (n, k), which have noise of one.
+
+    Where spectra vary there is more than noise inside the plane, nobody knows how much: each of its
+    directions then counts as much as their mean.
+    """
     near = np.ones(len(rows), dtype=bool)
     for _ in range(3):
         ones = np.ones(np.count_nonzero(near))
@@ -200,11 +198,17 @@ def plane_of(rows: Floats) -> Plane:
         apart = np.abs(rows @ normal - 1.0) / length
         spread = np.median(apart) / MEDIAN
         near = apart <= SETTINGS.far * spread
-    plane = Plane(normal, np.linalg.svd(normal[None])[2][1:], flat=bool(spread <= SETTINGS.flat))
+    white = np.eye(rows.shape[1] - 1)
+    directions = np.linalg.svd(normal[None])[2][1:]
+    plane = Plane(normal, directions, white, flat=bool(spread <= SETTINGS.flat))
     if plane.flat:
         return plane
-    # Noise across the plane moves a row along it by the slope of the ray through zero.
+    # Noise across the plane moves a row x along it by the slope of the ray through zero, which is
+    # oblique: the covariance is (I + x xᵀ |normal|²) / brightness².
     bright = rows[plane.holds(rows)]
-    slopes = np.einsum("ij,ij->i", plane.points(bright), plane.points(bright)) * length**2
-    variances = (1.0 + slopes / (rows.shape[1] - 1)) / (bright @ normal) ** 2
-    return plane._replace(noise=float(np.sqrt(variances.mean())))
+    slopes = length * plane.points(bright)
+    weights = (bright @ normal) ** -2.0
+    covariance = weights.mean() * white + (slopes * weights[:, None]).T @ slopes / len(bright)
+    if vary:
+        covariance = np.trace(covariance) / len(white) * white
+    return plane._replace(noise=np.linalg.cholesky(covariance))

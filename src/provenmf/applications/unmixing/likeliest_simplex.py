@@ -14,7 +14,7 @@ and normal noise of variance one is added to the first two. With d_ij the distan
 facet j, positive inside, and H_j the height of vertex j above it, the density of a mixture is
 about
 
-    Γ(Σ a) / Π Γ(a_j) / (k − 1)! / volume · Π_j H_j^(1−a_j) G_a_j(d_ij)    (G: `density_tables`),
+    Γ(Σ a) / Π Γ(a_j) / (k − 1)! / volume · Π_j H_j^(1−a_j) G_a_j(d_ij)    (G: `facet_density`),
 
 exact where one facet is near. For evenly spread points it is Π_j Φ(d_ij) / volume: the volume
 against the points outside, Craig's simplex of least volume (1994), with noise. Vertices, a and π
@@ -32,122 +32,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 from scipy.special import digamma, gammaln
 
-from provenmf.linalg.compiled import njit
-
-# How likely points drawn from a simplex with noise are, and which way they pull its facets.
-#
-# A point is a mixture of vertices, a pure one, or odd; see `likeliest_simplex.py` for the
-# densities.
-
 Floats = NDArray[np.float64]
-kernel = njit(cache=True, nogil=True, error_model="numpy")
-
-
-@kernel
-def facet_density(
-    distance: float, concentration: float, table: Floats, first: float, step: float
-) -> tuple[float, float, float]:
-    """Return log G_a(d), its slope in d, and its slope in a: see `density_tables`.
-
-    `table` (4, m) has log G, its slope in d, its slope in a and the slope of that in d, at
-    distances from `first` on, `step` apart: cubics in between. Nothing changes below. Above, G is
-    d^(a−1) (1 + (a−1)(a−2) / (2 d²)), but for terms of d⁻⁴.
-    """
-    place = (distance - first) / step
-    if place <= 0.0:
-        return table[0, 0], 0.0, table[2, 0]
-    last = table.shape[1] - 1
-    if place >= last:
-        square = distance * distance
-        bend = 0.5 * (concentration - 1.0) * (concentration - 2.0)
-        return (
-            (concentration - 1.0) * np.log(distance) + np.log1p(bend / square),
-            (concentration - 1.0) / distance - 2.0 * bend / (distance * (square + bend)),
-            np.log(distance) + (concentration - 1.5) / (square + bend),
-        )
-    i = int(place)
-    f = place - i
-    g = 1.0 - f
-    left, right = (1.0 + 2.0 * f) * g * g, f * f * (3.0 - 2.0 * f)
-    left_slope, right_slope = step * f * g * g, -step * f * f * g
-    value = (
-        left * table[0, i]
-        + right * table[0, i + 1]
-        + left_slope * table[1, i]
-        + right_slope * table[1, i + 1]
-    )
-    slope = (
-        6.0 * f * g * (table[0, i + 1] - table[0, i]) / step
-        + g * (1.0 - 3.0 * f) * table[1, i]
-        + f * (3.0 * f - 2.0) * table[1, i + 1]
-    )
-    by_concentration = (
-        left * table[2, i]
-        + right * table[2, i + 1]
-        + left_slope * table[3, i]
-        + right_slope * table[3, i + 1]
-    )
-    return value, slope, by_concentration
-
-
-@kernel
-def weigh_points_in_place(
-    distances: Floats,
-    squares: Floats,
-    concentrations: Floats,
-    tables: Floats,
-    first: float,
-    step: float,
-    log_mixed: float,
-    log_pure: Floats,
-    log_odd: float,
-) -> tuple[float, float, Floats, Floats]:
-    """Return the log-likelihood of points and its gradients by facet and vertex.
-
-    Parameters
-    ----------
-    distances : (n, k) from the facets; overwritten with the slopes of the log-likelihood in them.
-    squares : (n, k), squared distances from the vertices; overwritten with the probabilities that
-        the point is that vertex and noise.
-    concentrations, tables, first, step : (k,) and (k, 4, m); see `facet_density`.
-    log_mixed : log-density of mixtures where all G are one.
-    log_pure : (k,), log-densities of pure points where there is no noise.
-    log_odd : log-density of odd points.
-
-    Returns
-    -------
-    The sum of the log-likelihoods, that of the probabilities that a point is a mixture, and, for
-    each facet, the sums of slope times distance and of the slopes in the concentration.
-    """
-    n, k = distances.shape
-    total, mixed = 0.0, 0.0
-    moments, by_concentration = np.zeros(k), np.zeros(k)
-    slopes, changes = np.empty(k), np.empty(k)
-    for i in range(n):
-        inside = log_mixed
-        for j in range(k):
-            value, slopes[j], changes[j] = facet_density(
-                distances[i, j], concentrations[j], tables[j], first, step
-            )
-            inside += value
-        largest = max(inside, log_odd)
-        for j in range(k):
-            squares[i, j] = log_pure[j] - 0.5 * squares[i, j]
-            largest = max(largest, squares[i, j])
-        likelihood = np.exp(inside - largest) + np.exp(log_odd - largest)
-        for j in range(k):
-            likelihood += np.exp(squares[i, j] - largest)
-        logarithm = largest + np.log(likelihood)
-        share = np.exp(inside - logarithm)
-        for j in range(k):
-            squares[i, j] = np.exp(squares[i, j] - logarithm)
-            moments[j] += share * slopes[j] * distances[i, j]
-            by_concentration[j] += share * changes[j]
-            distances[i, j] = share * slopes[j]
-        total += logarithm
-        mixed += share
-    return total, mixed, moments, by_concentration
-
 
 FIRST, STEP, NODES = -8.0, 0.05, 481  # distances of the table, up to 16
 _DISTANCES = FIRST + STEP * np.arange(NODES)
@@ -156,8 +41,8 @@ _LOGARITHMS = np.arange(np.log(1e-5), np.log(_DISTANCES[-1] + 8.0), _NODE)
 _NOISE = np.exp(-0.5 * (np.exp(_LOGARITHMS) - _DISTANCES[:, None]) ** 2) / np.sqrt(2 * np.pi)
 
 
-def density_tables(concentrations: Floats) -> Floats:
-    """Tabulate the density of a point at a distance from a facet of Dirichlet mixtures.
+def facet_density(distances: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return log G_a(d), its slope in d, and its slope in a, at distances d (n, k) from facets.
 
     The weight of a vertex in Dirichlet(a) mixtures has a density like t^(a−1) at the depth t inside
     the opposite facet. With normal noise of variance one, a point is seen at the distance d with
@@ -165,24 +50,43 @@ def density_tables(concentrations: Floats) -> Floats:
         G_a(d) = ∫₀^∞ t^(a−1) φ(t − d) dt ;    G_1 = Φ,    G_a(d) ≈ d^(a−1) far inside.
 
     The integral is the trapezoidal rule in log t, and the part below the first node is added in
-    closed form. Returns, for each concentration (k, 4, NODES): log G, its slopes in d and in a, and
-    the slope in d of the latter.
+    closed form. It is tabulated, with cubics in between. Nothing changes below the table; above, G
+    is d^(a−1) (1 + (a−1)(a−2) / (2 d²)), but for terms of d⁻⁴.
     """
-    a, start = concentrations, _LOGARITHMS[0]
     powers = np.exp(np.multiply.outer(_LOGARITHMS, a)) * _NODE
     powers[0] *= 0.5
-    density = _NOISE @ powers
+    below = np.exp(a * _LOGARITHMS[0]) / a  # ∫ t^(a−1) up to the first node
+    density = _NOISE @ powers + _NOISE[:, :1] * below
     deeper = _NOISE @ (powers * np.exp(_LOGARITHMS)[:, None])  # ∫ t^a φ
     by_a = _NOISE @ (powers * _LOGARITHMS[:, None])
-    below = np.exp(a * start) / a  # ∫ t^(a−1) up to the first node
-    density += _NOISE[:, :1] * below
-    by_a += _NOISE[:, :1] * (below * (start - 1.0 / a))
-    tables = np.empty((len(a), 4, NODES))
-    tables[:, 0] = np.log(density).T
-    tables[:, 1] = (deeper / density).T - _DISTANCES  # G' = ∫ t^(a−1) (t − d) φ
-    tables[:, 2] = (by_a / density).T
-    tables[:, 3] = np.gradient(tables[:, 2], STEP, axis=1)
-    return tables
+    by_a += _NOISE[:, :1] * (below * (_LOGARITHMS[0] - 1.0 / a))
+    by_a /= density
+    slopes = deeper / density - _DISTANCES[:, None]  # G' = ∫ t^(a−1) (t − d) φ
+    place = np.clip((distances - FIRST) / STEP, 0.0, NODES - 1.0 - 1e-9)
+    left, facet = place.astype(np.intp), np.arange(len(a))
+    f = place - left
+    value, slope = _cubic(np.log(density), slopes, left, facet, f)
+    change, _ = _cubic(by_a, np.gradient(by_a, STEP, axis=0), left, facet, f)
+    far, d = distances >= _DISTANCES[-1], np.maximum(distances, _DISTANCES[-1])
+    bend = 0.5 * (a - 1.0) * (a - 2.0)
+    return (
+        np.where(far, (a - 1.0) * np.log(d) + np.log1p(bend / d**2), value),
+        np.where(far, (a - 1.0) / d - 2.0 * bend / (d * (d**2 + bend)), slope * (place > 0)),
+        np.where(far, np.log(d) + (a - 1.5) / (d**2 + bend), change),
+    )
+
+
+def _cubic(
+    values: Floats, slopes: Floats, left: NDArray[np.intp], facet: NDArray[np.intp], f: Floats
+) -> tuple[Floats, Floats]:
+    """Interpolate columns of a table at left + f, by values and slopes; return the slope too."""
+    first, rise = values[left, facet], values[left + 1, facet] - values[left, facet]
+    start, end = STEP * slopes[left, facet], STEP * slopes[left + 1, facet]
+    square, cube = 3.0 * rise - 2.0 * start - end, start + end - 2.0 * rise
+    return (
+        first + f * (start + f * (square + f * cube)),
+        (start + f * (2.0 * square + 3.0 * f * cube)) / STEP,
+    )
 
 
 LOG_ODD = np.log(1e-6)  # as likely as a point of the simplex 4.8 standard deviations outside
@@ -273,9 +177,11 @@ def climbed(
 ) -> LikelySimplex:
     """Return a likelier simplex than the start, by quasi-Newton steps; `fixed` leaves the vertices.
 
-    Where a simplex becomes flat on the way, the start comes back.
+    Where the points are flat, or a simplex becomes flat on the way, the start comes back.
     """
-    k = len(start.vertices)
+    k, filled = len(start.vertices), filled_volume(points)
+    if not np.isfinite(filled):
+        return start
     odds = np.clip(start.pure / (1.0 - start.pure.sum()), *ODDS)
     same, infinite, one = np.eye(k).ravel(), np.full(k * k, np.inf), np.ones(k)
     first = np.concatenate([same, np.log(start.concentrations), np.log(odds)])
@@ -284,7 +190,7 @@ def climbed(
     )
     upper = np.concatenate([same if fixed else infinite, 0.0 * one, np.log(ODDS[1] * one)])
     try:
-        objective = _objective(points, start.vertices, filled_volume(points))
+        objective = _objective(points, start.vertices, filled)
         units = _units(start.vertices)
         found = minimize(
             lambda scaled: _in_units(objective, scaled, units),
@@ -362,11 +268,16 @@ def _objective(
         squares = lengths_of_points[:, None] - 2.0 * points @ vertices.T
         squares += np.einsum("ij,ij->i", vertices, vertices)
         constant = gammaln(a.sum()) - gammaln(a).sum() - gammaln(k) + (a - 1.0) @ np.log(depth)
-        total, mixed, moments, by_a = weigh_points_in_place(
-            distances, squares, a, density_tables(a), FIRST, STEP,
-            constant - np.log1p(odds.sum()), log_shares + at_a_vertex + growth, log_odd + growth,
-        )  # fmt: skip
-        pulls, pure = distances, squares  # what the kernel has made of them
+        value, slope, change = facet_density(distances, a)
+        inside_all = constant - np.log1p(odds.sum()) + value.sum(axis=1)
+        at = log_shares + at_a_vertex + growth - 0.5 * squares
+        largest = np.maximum(np.maximum(inside_all, at.max(axis=1)), log_odd + growth)
+        relative = np.exp(inside_all - largest) + np.exp(log_odd + growth - largest)
+        logarithms = largest + np.log(relative + np.exp(at - largest[:, None]).sum(axis=1))
+        total, share = logarithms.sum(), np.exp(inside_all - logarithms)
+        mixed, by_a = share.sum(), share @ change
+        pulls, pure = share[:, None] * slope, np.exp(at - logarithms[:, None])
+        moments = np.einsum("ij,ij->j", pulls, distances)
         flatness = np.maximum(np.log(LEAST_HEIGHT * depth), 0.0)
         stiff = 2.0 * STIFF * n * flatness
         of_inverse = -(inside.T @ pulls) / depth

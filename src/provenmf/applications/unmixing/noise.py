@@ -189,22 +189,6 @@ def band_noise(pixels: Floats) -> BandNoise | None:
     return BandNoise(deviations, eigenvalues[::-1], directions[:, ::-1], float(edge), kept, lift)
 
 
-def counted_materials(noise: BandNoise) -> tuple[int | None, str]:
-    """Count the materials, or None where the noise does not tell, with a note on the doubt."""
-    found, weak = noise.count, noise.n_weak
-    if not found or found == len(noise.eigenvalues) or weak > MOST_WEAK:
-        return None, (
-            f"{found} directions stand out from the noise, {weak} of them only a little: spectra "
-            "vary within materials, so the noise does not determine the number of materials"
-        )
-    return found, (
-        f"number of materials chosen from the noise: {found} directions stand out, the weakest "
-        f"with {noise.eigenvalues[found - 1]:.3g} times the variance of the noise, which alone "
-        f"reaches {noise.edge:.3g}. Materials that are mixtures of others, or too rare, are not "
-        "counted: give the number if you know it"
-    )
-
-
 def averaged_spectra(
     noise: BandNoise, pixels: Floats, scales: Floats, anchors: NDArray[np.intp]
 ) -> Spectra:

@@ -12,11 +12,11 @@ from scipy.linalg import qr
 
 from provenmf.applications.unmixing.choice import LEAST_SIZE, best_spectra
 from provenmf.applications.unmixing.noise import (
+    MOST_WEAK,
     BandNoise,
     Spectra,
     averaged_spectra,
     band_noise,
-    counted_materials,
 )
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
@@ -85,15 +85,23 @@ MANY = 3  # directions beyond the materials in groups of pixels: more than chanc
 
 def count_materials(pixels: NDArray[np.float64], noise: BandNoise) -> tuple[int | None, str]:
     """Count the materials by noise, or by groups of pixels where spectra vary; None if unknown."""
-    found, note = counted_materials(noise)
-    if found is None or found <= MANY:
-        return found, note
-    fewer = materials_in_groups(pixels, found)
-    if not 1 < fewer <= found - MANY:
-        return found, note
-    return fewer, (
-        f"{found} directions stand out from the noise, but {fewer} materials explain groups of "
-        "similar pixels: spectra vary within materials. Give the number if you know it"
+    found, weak = noise.count, noise.n_weak
+    if not found or found == len(noise.eigenvalues) or weak > MOST_WEAK:
+        return None, (
+            f"{found} directions stand out from the noise, {weak} of them only a little: spectra "
+            "vary within materials, so the noise does not determine the number of materials"
+        )
+    fewer = materials_in_groups(pixels, found) if found > MANY else found
+    if 1 < fewer <= found - MANY:
+        return fewer, (
+            f"{found} directions stand out from the noise, but {fewer} materials explain groups of "
+            "similar pixels: spectra vary within materials. Give the number if you know it"
+        )
+    return found, (
+        f"number of materials chosen from the noise: {found} directions stand out, the weakest "
+        f"with {noise.eigenvalues[found - 1]:.3g} times the variance of the noise, which alone "
+        f"reaches {noise.edge:.3g}. Materials that are mixtures of others, or too rare, are not "
+        "counted: give the number if you know it"
     )
 
 
@@ -190,20 +198,13 @@ def exchanged(rows: Floats, sizes: NDArray[np.intp], shapes: Floats, chosen: Row
 
     places = np.arange(len(chosen))
     least = error(places)
-    place = 0
-    tried = 0  # how many places were tried since the last exchange
-    while tried < len(places):
-        trials = [
-            np.where(np.arange(len(places)) == place, new, places)
-            for new in np.setdiff1d(np.arange(len(pool)), places)
-        ]
+    while True:
+        others = np.setdiff1d(np.arange(len(pool)), places)
+        trials = [np.where(places == old, new, places) for old in places for new in others]
         errors = [error(trial) for trial in trials]
-        tried += 1
-        if errors and min(errors) < (1 - WORTH) * least:
-            least, places = min(errors), trials[int(np.argmin(errors))]
-            tried = 0
-        place = (place + 1) % len(places)
-    return pool[places]
+        if not errors or min(errors) >= (1 - WORTH) * least:
+            return np.asarray(pool[places], dtype=np.intp)
+        least, places = min(errors), trials[int(np.argmin(errors))]
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ from provenmf.applications.unmixing.noise import (
     band_noise,
 )
 from provenmf.applications.unmixing.points import (
-    Groups,
     PixelProblem,
     UnmixingSettings,
     abundances_of,
@@ -99,12 +98,10 @@ def notes_on(
                 f"{len(spectra.anchors)} endmembers found by the shape of their spectra"
             )
     notes += negative_note(spectra.endmembers)
-    if problem.noise is not None and spectra.n_averaged is not None:
+    if problem.noise is not None:
         left = problem.noise.left_by(len(spectra.endmembers))
-        notes.append(averaging_note(spectra.n_averaged, left))
-    if spectra.pure is not None:
-        notes.append(simplex_note(spectra.pure, len(problem.points)))
-    return notes
+        notes.append(averaging_note(spectra, len(problem.points), left))
+    return [note for note in notes if note]
 
 
 def disagreement_note(spectra: Spectra, other: Floats | None, grouped: bool) -> list[str]:
@@ -135,33 +132,30 @@ def negative_note(endmembers: NDArray[np.floating]) -> list[str]:
     ]
 
 
-def simplex_note(pure: NDArray[np.floating], n_pixels: int) -> str:
-    """Return a note on extrapolated endmembers and the number of pure pixels."""
-    numbers = np.rint(pure * n_pixels)
-    shares = [f"{100 * share:.2g}" for share in np.where(numbers > 0, pure, 0.0)]
-    some = f"{', '.join(shares)} % of them are pure" if numbers.any() else "none of them is pure"
-    return (
-        "the purest pixels are not the corners of all pixels; endmembers are the corners of the "
-        f"most likely simplex around the pixels, and {some}{alone(numbers == 1)}"
-    )
-
-
-def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:
-    """Return a note on the number of pixels behind each endmember."""
-    explained = f"{len(n_averaged)} materials leave {left:.3g} times the variance of the noise"
-    if not n_averaged.any():
-        return f"{explained}; no other pixel lies at a corner, so each endmember is a single pixel"
-    counts = ", ".join(str(max(n, 1)) for n in n_averaged.tolist())
-    return (
-        f"{explained}; endmembers are means of {counts} pixels that lie at the corners within "
-        f"their noise{alone(n_averaged <= 1)}"
-    )
-
-
-def alone(these: NDArray[np.bool_]) -> str:
-    """Warn of materials with a single pixel."""
-    numbers = ", ".join(str(j + 1) for j in np.flatnonzero(these))
-    return f"; material {numbers} has one pixel only, which may just be odd" if numbers else ""
+def averaging_note(spectra: Spectra, n_pixels: int, left: float) -> str:
+    """Return a note on the pixels behind averaged endmembers, or beside extrapolated ones."""
+    if spectra.pure is not None:
+        numbers = np.rint(spectra.pure * n_pixels)
+        shares = [f"{100 * share:.2g}" for share in np.where(numbers > 0, spectra.pure, 0.0)]
+        pure = (
+            f"{', '.join(shares)} % of them are pure" if numbers.any() else "none of them is pure"
+        )
+        alone = numbers == 1
+        note = (
+            "the purest pixels are not the corners of all pixels; endmembers are the corners of "
+            f"the most likely simplex around the pixels, and {pure}"
+        )
+    elif spectra.n_averaged is None:
+        return ""
+    else:
+        note = f"{len(spectra.endmembers)} materials leave {left:.3g} times the variance of the "
+        if not spectra.n_averaged.any():
+            return f"{note}noise; no other pixel lies at a corner: each endmember is a single pixel"
+        counts = ", ".join(str(max(n, 1)) for n in spectra.n_averaged.tolist())
+        note += f"noise; endmembers are means of {counts} pixels that lie at the corners within "
+        note, alone = note + "their noise", spectra.n_averaged <= 1
+    those = ", ".join(str(j + 1) for j in np.flatnonzero(alone))
+    return note + (f"; material {those} has one pixel only, which may just be odd" if those else "")
 
 
 # Pictures of a cube: three of its bands as colours, and what the materials leave of it.
@@ -417,7 +411,9 @@ def _answer(cube: Cube, found: _Found) -> Unmixing:
     problem, spectra = found.problem, found.spectra
     deviations = None if problem.noise is None else problem.noise.deviations
     abundances = abundances_of(cube.pixels, spectra.endmembers, deviations)
-    groups, bands = problem.groups, colour_bands(cube)
+    groups, bands, places = problem.groups, colour_bands(cube), spectra.anchors
+    if places is not None:  # of a group, its first pixel
+        places = np.flatnonzero(cube.pixel_mask)[places if groups is None else groups.first[places]]
     return Unmixing(
         factorization=found.factorization,
         endmembers=spectra.endmembers,
@@ -426,7 +422,7 @@ def _answer(cube: Cube, found: _Found) -> Unmixing:
         pixel_mask=cube.pixel_mask,
         band_mask=cube.band_mask,
         wavelengths=cube.wavelengths,
-        anchor_pixels=_anchor_pixels(spectra, groups, cube.pixel_mask),
+        anchor_pixels=places,
         group_sizes=None if groups is None else groups.sizes,
         settings=found.settings,
         n_averaged=spectra.n_averaged,
@@ -447,29 +443,20 @@ def _averages(
     """Tell whether endmembers are averaged over the pixels at the corners."""
     traits = estimator_class(method).traits
     if vertices is True:
-        remedy = "leave it out"
+        problem = ""
         if noise is None:
             problem = "needs the noise of the bands: twice as many pixels as bands, none exact"
         elif n_endmembers is None:
-            problem, remedy = "needs the number of endmembers", "give n_endmembers"
+            problem = "needs the number of endmembers"
         elif not traits.anchors:
             problem = f"needs a method that chooses pixels, which {method} does not"
-        else:
-            return 1 < n_endmembers < len(noise.deviations)
-        raise InvalidInput(problem, argument="vertices", value=vertices, remedy=remedy)
+        if problem:
+            raise InvalidInput(problem, argument="vertices", value=True, remedy="leave it out")
     if vertices is False or noise is None or n_endmembers is None:
         return False
+    if vertices is True:
+        return 1 < n_endmembers < len(noise.deviations)
     return traits.anchors and not traits.compares_rows and noise.explains(n_endmembers)
-
-
-def _anchor_pixels(
-    spectra: Spectra, groups: Groups | None, pixel_mask: NDArray[np.bool_]
-) -> NDArray[np.intp] | None:
-    """Return the pixel of each endmember in the image; for a group, its first pixel."""
-    if spectra.anchors is None:
-        return None
-    rows = spectra.anchors if groups is None else groups.first[spectra.anchors]
-    return np.flatnonzero(pixel_mask)[rows]
 
 
 def _compared(

@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal, norm
 from provenmf.applications.unmixing import likeliest_simplex as module
 from provenmf.applications.unmixing.likeliest_simplex import (
     depths,
+    facet_density,
     likeliest_simplex,
     with_facets_moved,
     with_vertices,
@@ -95,6 +96,20 @@ def density(distances, a):
     near = norm.pdf(d) * gamma(a) * np.exp(d**2 / 4) * pbdv(-a, -d)[0]
     far = np.maximum(distances, 20.0)
     return np.where(distances < 20, near, far ** (a - 1) * (1 + (a - 1) * (a - 2) / 2 / far**2))
+
+
+@pytest.mark.parametrize("a", [0.1, 0.35, 0.8, 1.0])
+def test_facet_density_and_its_slopes(a):
+    places = np.array([-13.0, -6.03, -1.0, 0.017, 2.5, 15.98, 16.02, 40.0, 3000.0])
+
+    def at(shift=0.0, more=0.0):
+        return [v[:, 0] for v in facet_density(places[:, None] + shift, np.array([a + more]))]
+
+    value, slope, by_a = at()
+    np.testing.assert_allclose(value[1:], np.log(density(places[1:], a)), atol=1e-4)
+    np.testing.assert_allclose(slope, (at(1e-4)[0] - at(-1e-4)[0]) / 2e-4, atol=1e-5)
+    np.testing.assert_allclose(by_a, (at(0, 1e-5)[0] - at(0, -1e-5)[0]) / 2e-5, atol=2e-4)
+    assert slope[0] == 0 and value[0] == at(5.0)[0][0]  # nothing changes below the table
 
 
 def test_concentrations_and_pure_points_are_found():

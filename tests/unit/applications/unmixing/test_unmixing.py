@@ -5,6 +5,7 @@ import pytest
 
 from provenmf import load
 from provenmf.applications import unmix
+from provenmf.applications.unmixing.noise import Spectra
 from provenmf.applications.unmixing.points import group_rows
 from provenmf.applications.unmixing.search import averaging_note
 from provenmf.datasets.cubes import mixed_cube
@@ -51,18 +52,6 @@ def test_grouping_keeps_an_odd_pixel_from_becoming_an_endmember(scene):
     assert grouped.agreement.mean_angle < 0.02
 
 
-def test_scaling_finds_a_dark_material(scene):
-    cube, endmembers, abundances = scene
-    dark = endmembers.copy()
-    dark[2] *= 0.1
-    mixed = (abundances @ dark).reshape(20, 30, 40)
-    found = unmix(mixed, 3, method="spa", true_endmembers=dark, true_abundances=abundances)
-    assert found.agreement.mean_angle < 0.05
-    assert found.agreement.abundance_rmse < 0.05
-    lengths = np.linalg.norm(found.endmembers[found.agreement.order], axis=1)
-    np.testing.assert_allclose(lengths, np.linalg.norm(dark, axis=1), rtol=0.1)
-
-
 def test_masked_pixels_and_bands(scene, tmp_path):
     cube, endmembers, abundances = scene
     broken = cube.copy()
@@ -88,18 +77,22 @@ def test_masked_pixels_and_bands(scene, tmp_path):
     assert near < 0.05
 
 
-def test_truth_of_the_wrong_shape(scene):
-    cube, endmembers, abundances = scene
-    with pytest.raises(InvalidInput, match="true_endmembers has shape"):
-        unmix(cube, 3, method="spa", true_endmembers=endmembers.T)
+@pytest.mark.parametrize(
+    ("number", "options", "match"),
+    [
+        (0, {}, "n_endmembers=0 must be .* 600 pixels"),
+        (3, {"true_endmembers": np.ones((40, 3))}, "true_endmembers has shape"),
+        (3, {"vertices": "yes"}, "vertices"),
+        (3, {"vertices": True, "method": "hals"}, "chooses pixels"),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused(scene, number, options, match):
+    with pytest.raises(InvalidInput, match=match):
+        unmix(scene[0], number, **options)
+    with pytest.raises(InvalidInput, match="noise of the bands"):
+        unmix(scene[0][:5, :5], 3, vertices=True)
     with pytest.raises(InvalidInput, match="true_abundances has shape"):
-        unmix(cube, 3, method="spa", true_endmembers=endmembers, true_abundances=abundances.T)
-
-
-def test_numbers_of_endmembers(scene):
-    cube = scene[0]
-    with pytest.raises(InvalidInput, match="n_endmembers=0 must be .* 600 pixels"):
-        unmix(cube, 0)
+        unmix(scene[0], 3, true_endmembers=scene[1], true_abundances=scene[2].T, **QUICK)
 
 
 def test_groups_are_near_their_leader_and_means_are_means():
@@ -145,8 +138,9 @@ def test_more_bands_than_pixels_need_no_matrix_of_bands():
 
 
 def test_endmembers_of_single_pixels_are_not_called_means_of_none():
-    assert "each endmember is a single pixel" in averaging_note(np.zeros(3, np.intp), 1.0)
-    assert "means of 4, 1 pixels" in averaging_note(np.array([4, 0]), 1.0)
+    for counts, words in (([0, 0], "each endmember is a single pixel"), ([4, 0], "of 4, 1 pixels")):
+        spectra = Spectra(np.ones((2, 3)), n_averaged=np.array(counts))
+        assert words in averaging_note(spectra, 9, 1.0)
 
 
 def test_disagreement_of_corners_and_groups_is_said():
