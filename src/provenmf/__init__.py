@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from provenmf.methods.checkpoint import Checkpoint
     from provenmf.methods.cones.estimator import ConeNMF
     from provenmf.methods.error_bars import with_error_bars
-    from provenmf.methods.merit.estimator import MERIT
+    from provenmf.methods.merit.solver import MERIT
     from provenmf.methods.min_vol.estimator import MinVol
     from provenmf.methods.poisson.estimator import PoissonNMF
     from provenmf.methods.purification.estimator import Purification
@@ -100,7 +100,7 @@ _PUBLIC = {
     "methods.checkpoint": ("Checkpoint",),
     "methods.cones.estimator": ("ConeNMF",),
     "methods.error_bars": ("with_error_bars",),
-    "methods.merit.estimator": ("MERIT",),
+    "methods.merit.solver": ("MERIT",),
     "methods.min_vol.estimator": ("MinVol",),
     "methods.poisson.estimator": ("PoissonNMF",),
     "methods.purification.estimator": ("Purification",),

@@ -69,7 +69,7 @@ def test_every_part_has_a_layer() -> None:
     assert not unknown
 
 
-SOLVERS = {"solver", "estimator", "run", "base", "anchors", "farthest"}
+SOLVERS = {"solver", "estimator", "run", "base", "anchors"}
 SOLVERS |= {"spa", "xray", "fast_gradient", "hull", "mixture", "start"}
 
 

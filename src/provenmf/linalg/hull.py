@@ -117,25 +117,16 @@ def distances_to_other_points(points: Floats, *, tol: float = 1e-2) -> tuple[Flo
 Model = Literal["hull", "hull and 0", "cone"]
 
 
-def squared_distances(
-    block: Matrix,
-    corners: NDArray[np.floating],
-    model: Model = "hull",
-    divisors: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """Return the squared distance of each row to conv(C), conv(C and 0) or cone(C)."""
-    return nearest_points(block, corners, model, divisors)[0]
-
-
 def nearest_points(
     block: Matrix,
     corners: NDArray[np.floating],
     model: Model = "hull",
     divisors: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return squared distances and the weights of the corners in the nearest points, without 0.
+    """Return squared distances of rows to conv(C), conv(C and 0) or cone(C), and nearest points.
 
-    With `divisors` rows are divided by them first; where one is not positive the distance is zero.
+    The points are weights of the corners, without that of 0. With `divisors` rows are divided by
+    them first; where one is not positive the distance is zero.
     """
     wide = corners.astype(np.float64, copy=False)
     if model == "hull and 0":

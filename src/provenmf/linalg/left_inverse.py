@@ -89,19 +89,8 @@ def least_l1_solutions(
     at_once = max(1, SETTINGS.inverse_bytes // (8 * k * k))
     chunks = [np.arange(start, min(start + at_once, k)) for start in range(0, k, at_once)]
     parts = [_solve_some(matrix, features, basis, max_rounds) for features in chunks]
-    return BasicSolutions(
-        basis=np.concatenate([part.basis for part in parts]),
-        entries=np.concatenate([part.entries for part in parts]),
-        prices=np.concatenate([part.prices for part in parts]),
-        dual_values=np.concatenate([part.dual_values for part in parts]),
-        rounds=max(part.rounds for part in parts),
-    )
-
-
-def independent_columns(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return k well independent columns of a (k, d) matrix, by pivoted QR."""
-    order = qr(matrix, mode="r", pivoting=True)[1]
-    return np.sort(order[: matrix.shape[0]]).astype(np.intp)
+    *arrays, rounds = zip(*parts)
+    return BasicSolutions._make([*map(np.concatenate, arrays), max(rounds)])
 
 
 def _solve_some(
@@ -199,13 +188,16 @@ def _exact_solutions(
 def _starting_bases(
     matrix: NDArray[np.float64], features: NDArray[np.intp], basis: NDArray[np.intp] | None
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return bases to start from and their inverses; a nearly singular one is replaced."""
+    """Return bases to start from and their inverses; a nearly singular one is replaced.
+
+    Columns that pivoted QR takes first are well independent.
+    """
     if basis is not None:
         chosen = basis[features].copy()
         inverses = _inverses(_basis_matrices(matrix, chosen))
         if np.abs(inverses).max() < 1e10 * np.abs(matrix).max():
             return chosen, inverses
-    common = independent_columns(matrix)
+    common = np.sort(qr(matrix, mode="r", pivoting=True)[1][: len(matrix)]).astype(np.intp)
     inverse = _inverses(matrix[None, :, common])[0]
     return np.tile(common, (features.size, 1)), np.tile(inverse, (features.size, 1, 1))
 

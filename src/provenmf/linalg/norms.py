@@ -82,7 +82,14 @@ def squared_residual_rows(
     left are subtracted directly, a few at a time.
     """
     if not is_sparse(block):
-        return _squared_residual_rows(block, weights, components)
+        exact = np.empty(len(block))
+
+        def of_slice(rows: slice) -> None:  # so many rows that the residual stays in the cache
+            residual = block[rows] - weights[rows] @ components
+            np.einsum("ij,ij->i", residual, residual, dtype=np.float64, out=exact[rows])
+
+        for_row_slices(of_slice, len(block), slice_rows=rows_of_a_slice(block.shape[1]))
+        return exact
     components = components.astype(np.float64, copy=False)
     cross = np.asarray(block @ components.T, dtype=np.float64)
     wide = weights.astype(np.float64, copy=False)
@@ -97,20 +104,6 @@ def squared_residual_rows(
         rows = cancelled[start : start + step]
         squared[rows] = squared_residual_rows(block[rows].toarray(), wide[rows], components)
     return np.asarray(squared)
-
-
-def _squared_residual_rows(
-    block: NDArray[np.floating], weights: NDArray[np.floating], components: NDArray[np.floating]
-) -> NDArray[np.float64]:
-    """Return the same of a dense block, by slices whose residual stays in the cache."""
-    squared = np.empty(len(block))
-
-    def of_slice(rows: slice) -> None:
-        residual = block[rows] - weights[rows] @ components
-        np.einsum("ij,ij->i", residual, residual, dtype=np.float64, out=squared[rows])
-
-    for_row_slices(of_slice, len(block), slice_rows=rows_of_a_slice(block.shape[1]))
-    return squared
 
 
 def entry_range(block: Matrix) -> tuple[float, float]:

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from provenmf.data import Block, Blocks
+from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.linalg.norms import unit_rows
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.cones.kernels import combine_rows, products_with_own_vector
@@ -48,21 +48,6 @@ def angle_at_least(cosine: NDArray[np.floating] | float, n_terms: int) -> NDArra
     """Return an angle that the true one does not fall below."""
     raised = np.clip(np.asarray(cosine) * (1 + cosine_error(n_terms)), 0.0, 1.0)
     return np.arccos(raised) * (1 - 4 * _EPS)
-
-
-def minimum_norm_weights(gram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights w ≥ 0, Σw = 1, of the shortest Σ w_i z_i, from the Gram matrix of the z_i.
-
-    Lawson and Hanson's reduction: for any factor RᵀR of the Gram matrix, the nonnegative least
-    squares solution of [R; 1ᵀ] w = [0; 1] is a multiple of it. The active set is exact.
-    """
-    size = gram.shape[0]
-    values, vectors = np.linalg.eigh(gram)
-    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    target = np.zeros(size + 1)
-    target[-1] = 1.0
-    solution, _ = nnls(np.vstack([root, np.ones(size)]), target, maxiter=100 * size)
-    return np.asarray(solution / solution.sum())
 
 
 @dataclass(frozen=True)
@@ -127,7 +112,8 @@ def best_axis(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return hull weights, unit axis, and the least size angle of cones around the rows."""
     gram = as_dense(block.astype(np.float64) @ block.T)
-    weights = minimum_norm_weights(gram / np.outer(lengths, lengths))
+    unit_gram = gram / np.outer(lengths, lengths)
+    weights = simplex_least_squares(unit_gram, np.zeros((1, len(gram))))[0]  # of the shortest point
     point = np.asarray((weights / lengths) @ block, dtype=np.float64)
     length = float(np.linalg.norm(point))
     return weights, point / length, float(np.arccos(min(1.0, length)))

@@ -57,23 +57,6 @@ def combine_rows(
     return combined
 
 
-def images_of_vectors(
-    block: Matrix, labels: NDArray[np.intp], vectors: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return X_kᵀ X_k v_k of the rows X_k of each cluster.
-
-    Both products of a slice of dense rows are taken while it is in the cache.
-    """
-    images = np.zeros(vectors.shape)
-    step = max(1, block.shape[0]) if is_sparse(block) else rows_of_a_slice(block.shape[1])
-    for start in range(0, block.shape[0], step):
-        some = block[start : start + step]
-        for cluster, rows in rows_of_clusters(labels[start : start + step], len(vectors)):
-            own = some[rows]
-            images[cluster] += (own @ vectors[cluster]) @ own
-    return images
-
-
 def leading_directions(
     blocks: Blocks, labels: Rows, n_clusters: int, *, tol: float, max_passes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -143,12 +126,22 @@ def cluster_images(
     position: NDArray[np.intp],
     vectors: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return X_kᵀ X_k v_k in one pass for every cluster k that has a position."""
+    """Return X_kᵀ X_k v_k in one pass for the rows X_k of every cluster k that has a position.
 
-    def images(block: Block, label: NDArray[np.intp]) -> NDArray[np.float64]:
-        return images_of_vectors(block, position[label], vectors)
+    Both products of a slice of dense rows are taken while it is in the cache.
+    """
 
-    return np.asarray(blocks.map_reduce(images, labels))
+    def of_block(block: Block, label: NDArray[np.intp]) -> NDArray[np.float64]:
+        images = np.zeros(vectors.shape)
+        step = max(1, block.shape[0]) if is_sparse(block) else rows_of_a_slice(block.shape[1])
+        for start in range(0, block.shape[0], step):
+            some, clusters = block[start : start + step], position[label[start : start + step]]
+            for cluster, rows in rows_of_clusters(clusters, len(vectors)):
+                own = some[rows]
+                images[cluster] += (own @ vectors[cluster]) @ own
+        return images
+
+    return np.asarray(blocks.map_reduce(of_block, labels))
 
 
 def cluster_sums(

@@ -41,22 +41,6 @@ MOST_CONES = 100  # tried if their number is to be found
 SHORTEST = 1e-140  # the square of a shorter row underflows: it counts as zero
 
 
-@dataclass(frozen=True)
-class Clusters:
-    """Result of Algorithm 1.
-
-    rows : row numbers of the centroids; centroids : (k, d), those rows at unit length.
-    labels : nearest centroid of each row, −1 for rows of zeros.
-    angles : angles[j] is the largest angle of any row to the first j centroids, as far as it was
-        needed; angles[0] = π/2, the largest angle between nonnegative rows.
-    """
-
-    rows: NDArray[np.intp]
-    centroids: NDArray[np.floating]
-    labels: Rows
-    angles: NDArray[np.float64]
-
-
 def cones(
     blocks: Blocks,
     n_components: int | None = None,
@@ -77,9 +61,10 @@ def cones(
 
     Returns
     -------
-    Solution with `labels`, the centroids' row numbers as `anchors`, and a ConeState, whose
-    angles are `Clusters.angles`. It has fewer components than asked for if the rows have fewer
-    directions.
+    Solution with `labels`, −1 for rows of zeros, the centroids' row numbers as `anchors`, and a
+    ConeState: its angle j is the largest of any row to the first j centroids, as far as it was
+    needed; angle 0 is π/2, the largest between nonnegative rows. It has fewer components than asked
+    for if the rows have fewer directions.
     """
     lengths = row_lengths(blocks)
     if not lengths.any():
@@ -87,8 +72,12 @@ def cones(
     start = first_centroid(first, lengths, similarity_decimals(blocks.dtype))
     wanted = n_components or min(MOST_CONES, int(np.count_nonzero(lengths)))
     run = Run(wanted, callback=callback, verbose=verbose, name="ConeNMF")
-    clusters = greedy_clusters(blocks, lengths, start, run, find_number=n_components is None)
-    found = len(clusters.rows)
+    rows, centroids, angles = greedy_centroids(blocks, lengths, start, run)
+    found = largest_drop(np.array(angles)) if n_components is None else len(rows)
+    kept = np.array(centroids[:found])
+    labels, least = nearest_centroid(blocks, lengths, kept, similarity_decimals(blocks.dtype))
+    if len(angles) == found:
+        angles.append(angle(least))
     no_more = run.stop_reason is StopReason.ALL_DIRECTIONS
     if n_components is not None and no_more and found < n_components:
         warn_user(
@@ -99,27 +88,28 @@ def cones(
                 remedy=f"{found} components are returned",
             )
         )
-    components, residuals = leading_directions(
-        blocks, clusters.labels, found, tol=tol, max_passes=200
-    )
+    components, residuals = leading_directions(blocks, labels, found, tol=tol, max_passes=200)
     return Solution(
         components.astype(blocks.dtype, copy=False),
-        anchors=clusters.rows,
-        labels=clusters.labels.array(),
+        anchors=np.array(rows[:found], dtype=np.intp),
+        labels=labels.array(),
         trace=run.trace,
         stop_reason=run.stop_reason,
         state=ConeState(
-            centroids=clusters.centroids,
-            farthest_first_angles=clusters.angles,
+            centroids=kept,
+            farthest_first_angles=np.array(angles),
             rank_one_residuals=residuals,
         ),
     )
 
 
-def greedy_clusters(
-    blocks: Blocks, lengths: NDArray[np.float64], start: int, run: Run, *, find_number: bool
-) -> Clusters:
-    """Cluster by Algorithm 1 of Liu17; `find_number` cuts at the largest drop of the angles."""
+def greedy_centroids(
+    blocks: Blocks, lengths: NDArray[np.float64], start: int, run: Run
+) -> tuple[list[int], list[NDArray[np.floating]], list[float]]:
+    """Choose centroids by Algorithm 1 of Liu17: row numbers, unit vectors, farthest-first angles.
+
+    If every row has the direction of a centroid, the angles end with zero.
+    """
     decimals = similarity_decimals(blocks.dtype)
     rows: list[int] = []
     centroids: list[NDArray[np.floating]] = []
@@ -135,12 +125,7 @@ def greedy_clusters(
         run.stop(StopReason.ALL_DIRECTIONS)
     if run.stop_reason is StopReason.ALL_DIRECTIONS or len(rows) == np.count_nonzero(lengths):
         angles.append(0.0)
-    found = largest_drop(np.array(angles)) if find_number else len(rows)
-    kept = np.array(centroids[:found])
-    labels, least = nearest_centroid(blocks, lengths, kept, decimals)
-    if len(angles) == found:
-        angles.append(angle(least))
-    return Clusters(np.array(rows[:found], dtype=np.intp), kept, labels, np.array(angles))
+    return rows, centroids, angles
 
 
 def nearest_component_encoder(
@@ -184,15 +169,7 @@ def zero_solution(blocks: Blocks) -> Solution:
 
 def row_lengths(blocks: Blocks) -> NDArray[np.float64]:
     """Return the length of each row in one pass; zero if it is shorter than SHORTEST."""
-    lengths = blocks.map_rows(_lengths_of)
-    if not np.isfinite(lengths).all():
-        row = int(np.flatnonzero(~np.isfinite(lengths))[0])
-        raise InvalidInput(f"row {row} of X is too large to be squared: divide X by its maximum")
-    return lengths
-
-
-def _lengths_of(block: Block) -> NDArray[np.float64]:
-    lengths = np.sqrt(squared_row_norms(block))
+    lengths = np.sqrt(blocks.map_rows(squared_row_norms))
     return np.where(lengths < SHORTEST, 0.0, lengths)
 
 

@@ -135,22 +135,22 @@ def quantities(points: Explanation) -> Quantities:
 
 
 def theorem_3_sides(
-    e: Quantities, penalty: Penalty, *, gap: float = 0.0, measured_noise: bool = False
+    e: Quantities, penalty: Penalty, *, measured_noise: bool = False
 ) -> tuple[float, float] | None:
     """Return Eq. (20): what the maxima of anchors exceed, and those of other rows do not.
 
     The paper bounds f(C*) by 2 rho (1 - K/N) ||V||^2 + lam K and the noise in row k by 2 delta.
     With `measured_noise` both are what they are for this explanation, in which anchors have no
-    noise: ||V||^2 / 2 + lam K, and delta. An objective above the optimum by `gap` adds it. None
-    where nothing follows: without a penalty, or with a row as pure as an anchor.
+    noise: ||V||^2 / 2 + lam K, and delta. None where nothing follows: without a penalty, or with a
+    row as pure as an anchor.
     """
     lam = penalty.lam
     if lam == 0 or e.kappa <= 0 or e.d >= 1:
         return None
     fit = e.noise / 2 if measured_noise else 2 * e.rho * (1 - e.k / e.n) * e.noise
     shift = e.delta if measured_noise else 2 * e.delta
-    beta = (math.sqrt(2 * (fit + lam * e.k + gap)) + shift) / (e.kappa * (1 - e.d))
-    others = (fit + gap) / lam + penalty.mu * e.n * math.log(e.n) + beta * e.k
+    beta = (math.sqrt(2 * (fit + lam * e.k)) + shift) / (e.kappa * (1 - e.d))
+    others = fit / lam + penalty.mu * e.n * math.log(e.n) + beta * e.k
     if not math.isfinite(others):
         return None
     return 1 - beta * (1 + ROUNDING), others * (1 + ROUNDING)

@@ -188,8 +188,8 @@ def improve_row_in_place(
     lam: float,
     tolerance: float,
     steps: int,
-) -> tuple[int, int]:
-    """Make pairwise steps in one row; return its new number of pairs and the steps made.
+) -> int:
+    """Make pairwise steps in one row; return its new number of pairs.
 
     `others` is the largest entry of each column outside the row; with lam infinite no entry exceeds
     it. `price` (overwritten) is the slope of the penalty upwards, and `slope` (updated) that of the
@@ -199,7 +199,6 @@ def improve_row_in_place(
         price[column] = lam if others[column] == 0.0 else 0.0
     for p in range(count):
         price[index[p]] = lam if value[p] >= others[index[p]] else 0.0
-    made = 0
     for _ in range(steps):
         best, worst, highest, place = lowest_sum(slope, price), -1, -np.inf, count
         for p in range(count):
@@ -228,8 +227,7 @@ def improve_row_in_place(
             slope[column] += step * (gram[best, column] - gram[left, column])
         price[best] = lam if value[place] >= others[best] else 0.0
         price[left] = lam if value[worst] >= others[left] else 0.0
-        made += 1
-    return count, made
+    return count
 
 
 @kernel
@@ -246,29 +244,26 @@ def sweep_in_place(
     lam: float,
     tolerance: float,
     steps: int,
-) -> int:
-    """Make at most `steps` pairwise steps in each of some rows in turn; return how many.
+) -> None:
+    """Make at most `steps` pairwise steps in each of some rows in turn.
 
     `gradient` (overwritten) is that of the fit, <dictionary, c X - x>; `rows` are their numbers.
     Each row needs room for `steps` more pairs.
     """
     others, price = np.empty(gram.shape[0]), np.empty(gram.shape[0])
-    total = 0
     for local in range(count.size):
         row = rows[local]
         others[:] = first
         for p in range(count[local]):
             column = index[local, p]
             others[column] = second[column] if holder[column] == row else first[column]
-        pairs, made = improve_row_in_place(
+        pairs = improve_row_in_place(
             gradient[local], gram, index[local], value[local], int(count[local]),
             others, price, lam, tolerance, steps,
         )  # fmt: skip
         for p in range(pairs):
             update_column_in_place(index[local, p], row, value[local, p], first, second, holder)
         count[local] = without_zeros_in_place(index[local], value[local], pairs)
-        total += made
-    return total
 
 
 @kernel
@@ -320,7 +315,7 @@ def fill_in_place(
     """
     price = np.empty(caps.size)
     for row in range(count.size):
-        pairs, _ = improve_row_in_place(
+        pairs = improve_row_in_place(
             gradient[row], gram, index[row], value[row], int(count[row]),
             caps, price, np.inf, tolerance, steps,
         )  # fmt: skip

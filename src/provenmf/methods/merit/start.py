@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks, Rows, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
-from provenmf.linalg.hull import distances_to_other_points, nearest_points, squared_distances
+from provenmf.linalg.hull import distances_to_other_points, nearest_points
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.storage import as_dense, is_sparse
 from provenmf.methods.merit import settings
@@ -126,7 +126,7 @@ def sample_of(blocks: Blocks) -> Block:
 
 def missed(rows: Block, blocks: Blocks, anchors: Indices) -> float:
     """Return the total squared distance of the rows to the hull of the anchors."""
-    return float(squared_distances(rows, dense_rows(blocks, anchors)).sum())
+    return float(nearest_points(rows, dense_rows(blocks, anchors))[0].sum())
 
 
 def greedy_anchors(blocks: Blocks, number: int, *, refine: bool = True) -> dict[str, Indices]:
@@ -146,14 +146,14 @@ def grow_hull(blocks: Blocks, number: int) -> Indices:
     """
     first, longest = blocks.arg_reduce(squared_row_norms)
     corners, point = [first], dense_rows(blocks, [first])
-    bounds = blocks.map_rows(lambda block: squared_distances(block, point))
+    bounds = blocks.map_rows(lambda block: nearest_points(block, point)[0])
     while len(corners) < number:
         hull = dense_rows(blocks, corners)
         order = np.argsort(-bounds, kind="stable")
         farthest, distance, begin, size = first, 0.0, 0, 512
         while begin < len(order) and bounds[order[begin]] > distance:
             some = np.sort(order[begin : begin + size])
-            bounds[some] = squared_distances(blocks.take(some), hull)
+            bounds[some] = nearest_points(blocks.take(some), hull)[0]
             best = int(some[np.argmax(bounds[some])])
             if bounds[best] > distance:
                 farthest, distance = best, float(bounds[best])
@@ -414,7 +414,7 @@ def clearest_gap(rows: Block) -> tuple[int, float]:
     for order in greedy_anchors(blocks, most, refine=False).values():
         corners = dense_rows(blocks, order).astype(np.float64)
         for number in range(2, len(order) + 1):
-            left = squared_distances(rows, corners[:number])
+            left = nearest_points(rows, corners[:number])[0]
             left[order[:number]] = 0.0
             apart = distances_to_other_points(corners[:number])[0].min() ** 2
             factor = apart / max(left.max(), 1e-300) * (1 - 1 / number**2)

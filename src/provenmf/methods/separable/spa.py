@@ -26,7 +26,7 @@ spans are affine: a point of the simplex is judged by its distance to the face s
 Differs: Arora13 writes span(S); the affine span is what its own program uses, and is the one
 that does not depend on where the origin lies.
 
-One pass per anchor, or a few for all of them where passes take long (`farthest.py`). Besides the
+One pass per anchor, or a few for all of them where passes take long (`FarthestRows`). Besides the
 data the memory is O(n + k d), and sparse data stay sparse. With `refine` each anchor of FastAnchor
 is then replaced by the row farthest from the affine span of all the others: one pass, and one more
 for each anchor that changes.
@@ -49,12 +49,12 @@ from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
+    FarthestRows,
     anchor_solution,
     dense_rows,
     number_to_try,
     row_scales,
 )
-from provenmf.methods.separable.farthest import FarthestRows
 from provenmf.methods.traits import CONSTRAINT, Traits
 from provenmf.results import Certificate, Solution, StopReason
 

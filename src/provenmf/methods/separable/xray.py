@@ -42,15 +42,13 @@ from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
-    anchor_solution,
-    dense_rows,
-    number_to_try,
-)
-from provenmf.methods.separable.farthest import (
     Chosen,
     Leaders,
+    anchor_solution,
+    dense_rows,
     first_chosen,
     leaders,
+    number_to_try,
     places_in,
 )
 from provenmf.methods.traits import Traits

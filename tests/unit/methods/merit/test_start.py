@@ -10,7 +10,7 @@ from provenmf import MERIT, SPA
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.errors import InvalidInput
-from provenmf.linalg.hull import squared_distances
+from provenmf.linalg.hull import nearest_points
 from provenmf.methods.merit import settings, start
 
 
@@ -25,7 +25,7 @@ def plainly_grown(X, number):
     """Every distance measured again for every corner."""
     corners = [int(np.argmax((X**2).sum(axis=1)))]
     while len(corners) < number:
-        corners.append(int(np.argmax(squared_distances(X, X[corners]))))
+        corners.append(int(np.argmax(nearest_points(X, X[corners])[0])))
     return corners
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.data.memory import MemoryBlocks
-from provenmf.methods.separable import farthest
+from provenmf.methods.separable import anchors
 from provenmf.methods.separable.spa import fast_anchor, spa
 
 
@@ -92,7 +92,7 @@ def test_mixtures_take_few_passes(method):
 def test_little_room_for_fetched_rows_is_enough(method, room, monkeypatch):
     data = mixtures(np.random.default_rng(1), 600, 30, 8, 0.02)
     alone = method(MemoryBlocks(data), 8)
-    monkeypatch.setattr(farthest, "FETCHED_BYTES", 8.0 * 30 * 6 * room)
+    monkeypatch.setattr(anchors, "FETCHED_BYTES", 8.0 * 30 * 6 * room)
     blocks = SlowBlocks(data, block_rows=100)
     assert method(blocks, 8).anchors.tolist() == alone.anchors.tolist()
     assert blocks.passes <= (9 if method is spa else 18)
