@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.advice.number import SETTINGS as NOISE
-from provenmf.advice.number import NoiseSpectrum, noise_spectrum, sample
+from provenmf.advice.number import above_noise, noise_spectrum, sample
 from provenmf.advice.text_table import WIDTH, table_lines, wrapped
 from provenmf.arguments import checked
 from provenmf.budget import for_row_slices, generator
@@ -381,13 +381,16 @@ def judge(
     columns["confirmed"], criterion, at_least = _by_unseen_rows(ranks, first, confirmed_at)
     # Dividing by the margins equalizes the variance of Poisson noise.
     even = values / np.sqrt(_independent(values, seen)) if loss == "poisson" else values
-    spectrum = noise_spectrum(even, max(ranks) + 1, rng)
-    if loss == "least-squares":
-        columns["floor"] = _floors(spectrum.values, ranks)
-    ratios = spectrum.values[: len(spectrum.noise)] / spectrum.noise
+    singular, noise = noise_spectrum(even, max(ranks) + 1, rng)
+    if loss == "least-squares":  # the least error of any product (Eckart & Young 1936)
+        squares = singular**2
+        floors = [np.sqrt(squares[k:].sum() / squares.sum()) for k in ranks]
+        columns["floor"] = np.array(floors)
+    ratios = singular[: len(noise)] / noise
     known = [ratios[k - 1] if k <= len(ratios) else np.nan for k in ranks]
     columns["value/noise"] = np.array(known)
-    return columns, [*criteria, criterion, _by_spectrum(ranks, spectrum)], at_least
+    last = _by_spectrum(ranks, above_noise(singular, noise))
+    return columns, [*criteria, criterion, last], at_least
 
 
 def nested_fits(
@@ -513,26 +516,18 @@ def _independent(values: Floats, mask: Mask) -> Floats:
     return np.outer(rows, columns) / max(float(np.sqrt(rows.sum() * columns.sum())), 1e-300) + 1e-12
 
 
-def _floors(values: Floats, ranks: Sequence[int]) -> Floats:
-    """Return the least relative error of any product of each rank (Eckart & Young 1936)."""
-    squares = values**2
-    return np.array([np.sqrt(squares[k:].sum() / squares.sum()) for k in ranks])
-
-
 def _by_held_out(ranks: Sequence[int], errors: Floats) -> Criterion:
     """Take the smallest number that predicts hidden entries as well as the best one."""
     name, means = "held-out error", np.median(errors, axis=0)  # some fits end in local minima
     best = int(np.argmin(means))
     worse = np.median(errors / np.maximum(errors[:, [best]], 1e-300), axis=0)  # same masks
     chosen = int(np.argmax(worse <= 1 + SETTINGS.as_good))
-    k = ranks[chosen]
-    if best == len(ranks) - 1 and len(ranks) > 1 and chosen == best:
-        return Criterion(name, None, f"still falls at {k}, the largest number tried")
-    if chosen == best:
-        return Criterion(name, k, f"smallest error on held-out entries, {means[best]:.3g}")
-    return Criterion(
-        name, k, f"error {means[chosen]:.3g}, as good as the smallest ({means[best]:.3g})"
-    )
+    if chosen == best == len(ranks) - 1 > 0:
+        return Criterion(name, None, f"still falls at {ranks[-1]}, the largest number tried")
+    reason = f"smallest error on held-out entries, {means[best]:.3g}"
+    if chosen != best:
+        reason = f"error {means[chosen]:.3g}, as good as the smallest ({means[best]:.3g})"
+    return Criterion(name, ranks[chosen], reason)
 
 
 def _by_unseen_rows(
@@ -543,7 +538,7 @@ def _by_unseen_rows(
     A number with all components confirmed leads to the next larger one, another one to the number
     of components that it confirms.
     """
-    name, column, sure = UNSEEN, np.full(len(ranks), np.nan), 0
+    column, sure = np.full(len(ranks), np.nan), 0
     place = ranks.index(first)
     while 0 <= place < len(ranks) and np.isnan(column[place]):
         if np.count_nonzero(~np.isnan(column)) == SETTINGS.judged:
@@ -554,25 +549,24 @@ def _by_unseen_rows(
             place += 1
         else:
             place = int(np.searchsorted(ranks, min(confirmed, ranks[place] - 1), "right")) - 1
-    full = [k for k, confirmed in zip(ranks, column) if confirmed == k]
-    if not full:
-        return column, Criterion(name, None, "at no number are all components confirmed"), sure
-    k = max(full)
-    if k == ranks[-1] and len(ranks) > 1:
-        reason = f"all {k} components are confirmed at {k}, the largest number tried"
-        return column, Criterion(name, None, reason), sure
-    return column, Criterion(name, k, "the largest number with all components confirmed"), sure
+    k = max((k for k, confirmed in zip(ranks, column) if confirmed == k), default=None)
+    reason = "the largest number with all components confirmed"
+    if k is None:
+        reason = "at no number are all components confirmed"
+    elif k == ranks[-1] and len(ranks) > 1:
+        k, reason = None, f"all {k} components are confirmed at {k}, the largest number tried"
+    return column, Criterion(UNSEEN, k, reason), sure
 
 
-def _by_spectrum(ranks: Sequence[int], spectrum: NoiseSpectrum) -> Criterion:
-    """Count the singular values above the noise."""
-    name, most = "spectrum", max(ranks)
-    k = spectrum.n_components
-    if k > most:
-        return Criterion(name, None, f"more than {most} singular values exceed the noise")
-    if k == 0:
-        return Criterion(name, None, "no singular value exceeds the noise")
-    return Criterion(name, k, f"singular values above {NOISE.margin} times the noise")
+def _by_spectrum(ranks: Sequence[int], above: int) -> Criterion:
+    """Take the number of singular values above the noise."""
+    if above > max(ranks):
+        reason = f"more than {max(ranks)} singular values exceed the noise"
+    elif above == 0:
+        reason = "no singular value exceeds the noise"
+    else:
+        return Criterion("spectrum", above, f"singular values above {NOISE.margin} times the noise")
+    return Criterion("spectrum", None, reason)
 
 
 def _plain(values: Floats) -> list[float | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -207,12 +208,15 @@ def diagnose(
     if n_components is None:
         clearest = max(evidence, key=lambda item: (item.drop, item.n_components > 1))
         n_components = agreed or clearest.n_components
-    certificates, refusals = {}, {}
+    certificates, refusals, polished = {}, {}, None
     for method, estimator in estimators.items():
         try:
             certificates[method] = estimator(n_components=n_components).fit(X).certificate_
         except InvalidInput as error:
             refusals[method] = str(error)
+    if methods is None:
+        with suppress(InvalidInput):
+            polished = HALS(n_components, random_state=0).fit(X).certificate_
     return Diagnosis(
         shape=blocks.shape,
         rank=tuple(evidence),
@@ -220,16 +224,8 @@ def diagnose(
         agreed=agreed == n_components and settled,
         certificates=certificates,
         refusals=refusals,
-        polished=_polished(X, n_components) if methods is None else None,
+        polished=polished,
     )
-
-
-def _polished(X: object, n_components: int) -> Certificate | None:
-    """Return the certificate of HALS, None if it refuses the data."""
-    try:
-        return HALS(n_components, random_state=0).fit(X).certificate_
-    except InvalidInput:
-        return None
 
 
 def advised_methods() -> list[str]:

@@ -230,30 +230,10 @@ def sample(
     return blocks.take(rows) if n_rows < n else blocks.everything(), columns
 
 
-@dataclass(frozen=True, eq=False)
-class NoiseSpectrum:
-    """Singular values beside their noise.
+def noise_spectrum(matrix: Floats, most: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the singular values, and the noise level beside each of the leading ones.
 
-    Attributes
-    ----------
-    values : array (m,)
-        Singular values, descending.
-    noise : array (most,)
-        The noise level beside each of the first ones.
-    """
-
-    values: Floats
-    noise: Floats
-
-    @property
-    def n_components(self) -> int:
-        """The last value above its noise by the margin; equal components hide each other."""
-        above = np.flatnonzero(self.values[: len(self.noise)] > SETTINGS.margin * self.noise)
-        return int(above[-1]) + 1 if len(above) else 0
-
-
-def noise_spectrum(matrix: Floats, most: int, rng: np.random.Generator) -> NoiseSpectrum:
-    """Compare leading singular values with those of the deflated matrix under random signs.
+    The noise level is the largest singular value of the deflated matrix under random signs.
 
     Random signs break up whatever structure the remainder has and keep the size of every entry, so
     that noise may differ from entry to entry (Hong, Sheng & Dobriban 2020, Selecting the number of
@@ -265,7 +245,13 @@ def noise_spectrum(matrix: Floats, most: int, rng: np.random.Generator) -> Noise
     for k in range(min(most, len(values) - 1)):
         noise.append(_noise_level(rest, values[0], rng))
         rest -= values[k] * np.outer(left[:, k], right[k])
-    return NoiseSpectrum(values, np.array(noise))
+    return values, np.array(noise)
+
+
+def above_noise(values: Floats, noise: Floats) -> int:
+    """Return the last value above its noise by the margin; equal components hide each other."""
+    above = np.flatnonzero(values[: len(noise)] > SETTINGS.margin * noise)
+    return int(above[-1]) + 1 if len(above) else 0
 
 
 def _over_noise(matrix: Floats, k: int, rng: np.random.Generator) -> float:

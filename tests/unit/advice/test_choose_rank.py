@@ -16,7 +16,7 @@ from provenmf.advice.choose_rank import (
     _loss,
     nested_fits,
 )
-from provenmf.advice.number import NoiseSpectrum, noise_spectrum
+from provenmf.advice.number import above_noise, noise_spectrum
 from provenmf.errors import InvalidInput
 
 
@@ -86,9 +86,9 @@ def test_a_lower_bound_with_little_doubt():
 
 
 def choice(errors, confirmed, values, noise, ranks=(1, 2, 3, 4)):
-    spectrum = NoiseSpectrum(np.array(values, float), np.array(noise, float))
+    above = above_noise(np.array(values, float), np.array(noise, float))
     column, unseen, at_least = _by_unseen_rows(ranks, 2, lambda place: (confirmed[place], 1))
-    criteria = (_by_held_out(ranks, np.array(errors)), unseen, _by_spectrum(ranks, spectrum))
+    criteria = (_by_held_out(ranks, np.array(errors)), unseen, _by_spectrum(ranks, above))
     return RankChoice((9, 9), ranks, {"confirmed": column}, criteria, at_least=at_least)
 
 
@@ -151,7 +151,7 @@ def test_overdispersed_signatures_are_counted():
 
 def test_noise_has_no_component_beyond_its_mean():
     noise = np.random.default_rng(0).random((80, 30))
-    assert noise_spectrum(noise, 5, np.random.default_rng(1)).n_components <= 1
+    assert above_noise(*noise_spectrum(noise, 5, np.random.default_rng(1))) <= 1
 
 
 @pytest.mark.parametrize(
