@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.errors import shortened
+
 Spec = dict[str, Any]
 Curve = tuple[str, Any, Any]
 
@@ -25,18 +27,6 @@ COLOURS = ("#0a7abf", "#e08a00", "#009e73", "#cc6aa2", "#3fb0e8", "#d55e00", "#8
 SCALE = ("#440154 #482878 #3e4a89 #31688e #26828e #1f9e89 #35b779 #6ece58 #b5de2b #fde725").split()
 # Levels of a value in a map: 16 bits, of which the last stands for a missing value.
 LEVELS = 2**16 - 2
-
-
-def shortened(text: object, width: int = 28) -> str:
-    """Return at most `width` characters for axis labels: the beginning and the end.
-
-    Names that begin alike often differ at their end.
-    """
-    whole = str(text)
-    if len(whole) <= width:
-        return whole
-    end = width // 3
-    return f"{whole[: width - 1 - end]}…{whole[-end:]}"
 
 
 def numbers(values: Any, digits: int = 4) -> Any:
@@ -54,6 +44,11 @@ def levels(values: NDArray[np.floating], low: float, high: float) -> str:
     scaled = np.clip((np.where(finite, array, low) - low) / span, 0, 1) * LEVELS
     whole = np.where(finite, np.round(scaled), LEVELS + 1).astype("<u2")
     return base64.b64encode(whole.tobytes()).decode()
+
+
+def _colours(values: NDArray[np.floating], low: float, high: float, label: str) -> Spec:
+    found = levels(values, low, high)
+    return {"shape": list(values.shape), "levels": found, "low": low, "high": high, "label": label}
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,17 +152,11 @@ class HeatMap:
 
     def spec(self) -> Spec:
         """Return what the page draws."""
-        low, high = self.limits
-        return {
-            "shape": list(self.values.shape),
-            "levels": levels(self.values, low, high),
-            "low": low,
-            "high": high,
+        return _colours(self.values, *self.limits, self.value_label) | {
             "rows": [str(name) for name in self.row_names],
             "columns": [str(name) for name in self.column_names],
             "rowTicks": list(self.row_ticks or map(str, self.row_names)) if self.show_rows else [],
             "columnTicks": list(self.column_ticks or map(str, self.column_names)),
-            "label": self.value_label,
             "square": self.square,
         }
 
@@ -184,14 +173,7 @@ class Map:
 
     def spec(self) -> Spec:
         """Return what the page draws."""
-        return {
-            "shape": list(self.values.shape),
-            "levels": levels(self.values, 0.0, self.largest),
-            "low": 0.0,
-            "high": self.largest,
-            "label": self.value_label,
-            "step": self.step,
-        }
+        return _colours(self.values, 0.0, self.largest, self.value_label) | {"step": self.step}
 
 
 @dataclass(frozen=True, eq=False)

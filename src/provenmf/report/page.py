@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from provenmf.io import write_aside
 from provenmf.report.certificate import certificate_elements
@@ -16,7 +15,6 @@ from provenmf.report.elements import Chart, Element, Overview, Paragraph, Tab, T
 from provenmf.report.figures import COLOURS, SCALE
 from provenmf.report.matrix import convergence, found, method_name, overview, row_table
 from provenmf.results import Answer, Factorization, as_answer
-from provenmf.results.estimates import Evidence
 from provenmf.results.factorization import Origin
 from provenmf.results.verdict import headline, is_good_news
 
@@ -71,15 +69,15 @@ def render(
             certificate_elements(certificate, answer.factorized()),
         ),
     ]
-    lead = summary.text if isinstance(summary, Paragraph) else ""
-    origin = origin_rows(fit.origin, fit.versions.get("provenmf"), method_name(fit))
-    top = Top(origin, result_file=result_file, lead=lead, overview=overview(answer))
-    hidden = answer.n_components - len(top.overview)
-    if hidden:
-        top = replace(top, lead=f"{lead} The {len(top.overview)} largest are listed here.")
+    lead, shown = summary.text if isinstance(summary, Paragraph) else "", overview(answer)
+    if len(shown) < answer.n_components:
+        lead += f" The {len(shown)} largest are listed here."
+    top = Top(origin_rows(fit), result_file=result_file, lead=lead, overview=shown)
     if certificate:
         judged = certificate.evidence
-        good = is_good_news(certificate) if judged is None else all(_confirmed(judged))
+        good = is_good_news(certificate)
+        if judged is not None:
+            good = all(judgement == "confirmed" for judgement in judged.judgements)
         # The theory stands in its tab.
         top = replace(top, verdict=_verdict(answer), tone="good" if good else "note")
     return page(title or _heading(answer), tabs, top)
@@ -95,10 +93,6 @@ def _verdict(answer: Answer) -> list[str]:
         else sentence
         for sentence in headline(answer.certificate)[:2]
     ]
-
-
-def _confirmed(evidence: Evidence) -> list[bool]:
-    return [judgement == "confirmed" for judgement in evidence.judgements]
 
 
 def _heading(answer: Answer) -> str:
@@ -121,15 +115,13 @@ class Top:
     overview: Sequence[Overview] = ()
 
 
-def origin_rows(
-    origin: Origin | None, version: str | None, method: str = ""
-) -> list[tuple[str, str]]:
+def origin_rows(fit: Factorization) -> list[tuple[str, str]]:
     """Return file, date, method, version and command, as far as they are known."""
-    origin = origin or Origin()
+    origin, version = fit.origin or Origin(), fit.versions.get("provenmf")
     rows = [
         ("File", origin.file),
         ("Date", origin.date),
-        ("Method", method),
+        ("Method", method_name(fit)),
         ("Version", f"provenmf {version}" if version else ""),
         ("Command", origin.command),
     ]
@@ -150,6 +142,11 @@ def page(title: str, tabs: list[Tab], top: Top | None = None) -> str:
         charts.append(chart)
         return len(charts) - 1
 
+    def drawn() -> str:
+        """Return all charts for the page's program, and the colours that they share."""
+        figures = [{"kind": chart.figure.kind, **chart.figure.spec()} for chart in charts]
+        return script_json({"colours": COLOURS, "scale": SCALE, "figures": figures})
+
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
@@ -159,17 +156,11 @@ def page(title: str, tabs: list[Tab], top: Top | None = None) -> str:
         top=top or Top(),
         tabs=tabs,
         number=number,
-        figures=lambda: script_json(figure_data(charts)),
+        figures=drawn,
         style=(folder / "page.css").read_text("utf-8"),
         scripts=[(folder / f"{name}.js").read_text("utf-8") for name in SCRIPTS],
         version=provenmf.__version__,
     )
-
-
-def figure_data(charts: list[Chart]) -> dict[str, Any]:
-    """Return all charts for the page's program, and the colours that they share."""
-    figures = [{"kind": chart.figure.kind, **chart.figure.spec()} for chart in charts]
-    return {"colours": COLOURS, "scale": SCALE, "figures": figures}
 
 
 def script_json(content: object) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from provenmf.applications.parts import Parts
-from provenmf.errors import InvalidInput, MissingExtra
+from provenmf.errors import InvalidInput, MissingExtra, shortened
 from provenmf.report.elements import Cards, Chart, ChartGrid, Element
 from provenmf.report.figures import (
     COLOURS,
@@ -26,7 +26,6 @@ from provenmf.report.figures import (
     Map,
     Network,
     Tree,
-    shortened,
 )
 from provenmf.report.matrix import convergence, found
 from provenmf.results import Answer, Factorization, as_answer
@@ -205,7 +204,7 @@ def _heat(
 
 
 def _short(names: Sequence[object]) -> list[str]:
-    return [as_text(shortened(name)) for name in names]
+    return [as_text(shortened(str(name), 28)) for name in names]
 
 
 def as_text(text: object) -> str:
