@@ -135,15 +135,11 @@ def _nearly(most: str) -> str:
     )
 
 
-def _everything(seconds: float) -> bool:
-    return True
-
-
 def examine(
     weights: Rows,
     components: NDArray[np.floating],
     *,
-    affords: Callable[[float], bool] = _everything,
+    affords: Callable[[float], bool] = lambda seconds: True,
 ) -> Uniqueness:
     """Determine to what extent the factorization of weights @ components is unique.
 

@@ -124,12 +124,9 @@ class Keeper:
             identity, seed = stored["identity"], stored["seed"]
             if not isinstance(identity, dict) or not isinstance(seed, int | None):
                 raise UnreadableFile(f"{path} is not part of a checkpoint: {remedy}")
-        self._compare(identity)
         self._seed = seed
-
-    def _compare(self, stored: Mapping[str, str]) -> None:
-        for name in sorted(stored.keys() | self.identity.keys()):
-            there, here = stored.get(name), self.identity.get(name)
+        for name in sorted(identity.keys() | self.identity.keys()):
+            there, here = identity.get(name), self.identity.get(name)
             if there != here:
                 raise InvalidInput(
                     f"checkpoint folder {self.folder} belongs to another fit: its {name} is "

@@ -186,19 +186,14 @@ def intervals(
     values: Floats, spread: Spread, *, unit: Floats | float = 0.0, positive: bool = True
 ) -> tuple[Floats, Floats]:
     """Return lower and upper ends; `unit` (k, 1) is one occurrence, for counts."""
-    quantile = quantiles(spread.counts)[:, None]
+    # Student's, for standard errors from these numbers of resamples
+    quantile = student.ppf((1 + CONFIDENCE) / 2, np.maximum(spread.counts - 1, 1))[:, None]
     errors = spread.errors
     lower = values - quantile * errors
     upper = (
         values + unit * quantile**2 / 2 + quantile * np.sqrt(errors**2 + (unit * quantile / 2) ** 2)
     )
     return (np.maximum(lower, 0.0) if positive else lower), upper
-
-
-def quantiles(counts: NDArray[np.intp]) -> Floats:
-    """Return Student's quantiles for standard errors from these numbers of resamples."""
-    found = student.ppf((1 + CONFIDENCE) / 2, np.maximum(counts - 1, 1))
-    return np.asarray(found, dtype=np.float64)
 
 
 def error_bars(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from provenmf.results.states import Shape
 
 Floats = NDArray[np.float64]
-Judgement = Literal["confirmed", "not confirmed", "cannot be judged"]
 ASSUMES = "rows (or the groups that were named) are independent of each other"
 LARGE = {"degrees": 15.0, "%": 20.0}  # errors beyond which details are not to be read
 NEGLIGIBLE = 0.1  # smaller errors, in degrees or percent, are not told exactly

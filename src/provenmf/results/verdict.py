@@ -138,18 +138,11 @@ def printed(certificate: Certificate) -> str:
         if values:
             lines += ["", f"  {title}"]
             for name, value in values.items():
-                lines += _number_lines(name, in_digits(value), meanings[name])
+                lines.append(f"    {name:40} {in_digits(value)}")
+                lines += wrap(meanings[name], WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)
     if not certificate.bounds:
         lines += ["", "  Proved: nothing on this data"]
     return "\n".join(lines)
-
-
-def _number_lines(name: str, value: str, meaning: str) -> list[str]:
-    """Return one number with its sentence below it."""
-    return [
-        f"    {name:40} {value}",
-        *wrap(meaning, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP),
-    ]
 
 
 def _evidence_lines(evidence: Evidence) -> list[str]:

@@ -178,11 +178,10 @@ class AND(Factorizer):
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
         """Return the components to start from, at most as many as rows or columns."""
         wanted = self._number_wanted(min(blocks.shape), "rows or columns of X")
-        if isinstance(self.init, str):
-            return start_components(blocks, wanted, cast(Any, self.init), rng)
-        start = start_components(blocks, wanted, self.init, rng)
-        check_n_components(len(start), min(blocks.shape), "rows or columns of X")
-        require_independent(start, "init")
+        start = start_components(blocks, wanted, cast(Any, self.init), rng)
+        if not isinstance(self.init, str):
+            check_n_components(len(start), min(blocks.shape), "rows or columns of X")
+            require_independent(start, "init")
         return start
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
