@@ -11,7 +11,7 @@ the topics, where the words of every method are ranked by one rule, the relevanc
 words of its documents; diversity, the share of different words among these; the largest topic's
 share; seconds of the processor.
 
-Run: python benchmarks/peers/raw_texts.py FOLDER [--names debian_de mail_b] [--out table.md]
+Run: python -m benchmarks.peers.raw_texts FOLDER [--names debian_de mail_b] [--out table.md]
 
 FOLDER holds the shared data sets (news20, bbc_news, reuters21578, nips); in a subfolder debian, the
 files Translation-LANGUAGE.bz2 or .xz of Debian's archive (dists/bookworm/main/i18n); and in a
@@ -37,7 +37,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-import topic_models
+from benchmarks.peers import topic_models
 from sklearn.cluster import KMeans
 from sklearn.decomposition import TruncatedSVD
 from sklearn.metrics import normalized_mutual_info_score
@@ -206,25 +206,25 @@ def corpus(name: str, folder: Path) -> tuple[sp.csr_array, np.ndarray | None, in
     return count_words(texts).matrix, numbers, int(numbers.max()) + 1
 
 
-def ours(task: topic_models.Task, seed: int) -> np.ndarray:
-    """find_topics with its defaults, without evidence on halves of the data."""
-    return find_topics(task.counts, task.k, evidence=False).document_weights.argmax(axis=1)
+def ours(counts: sp.csr_array, k: int) -> np.ndarray:
+    """Run find_topics with its defaults, without evidence on halves of the data."""
+    return find_topics(counts, k, evidence=False).document_weights.argmax(axis=1)
 
 
-def lsa(task: topic_models.Task, seed: int) -> np.ndarray:
-    """k-means on tf-idf in 100 singular directions, rows of unit length."""
-    features = task.tf_idf()
+def lsa(counts: sp.csr_array, k: int) -> np.ndarray:
+    """Run k-means on tf-idf in 100 singular directions, rows of unit length."""
+    features = topic_models.tf_idf(counts)
     width = min(100, features.shape[1] - 1)
-    rows = normalize(TruncatedSVD(width, random_state=seed).fit_transform(features))
-    return KMeans(task.k, n_init=10, random_state=seed).fit_predict(rows)
+    rows = normalize(TruncatedSVD(width, random_state=0).fit_transform(features))
+    return KMeans(k, n_init=10, random_state=0).fit_predict(rows)
 
 
-METHODS: dict[str, Callable[[topic_models.Task, int], np.ndarray]] = {
+METHODS: dict[str, Callable[[sp.csr_array, int], np.ndarray]] = {
     "find_topics": ours,
-    "NMF tf-idf": topic_models.nmf_tf_idf,
-    "NMF KL": topic_models.nmf_kl,
-    "LDA": topic_models.lda,
-    "tomotopy": topic_models.tomotopy_lda,
+    "NMF tf-idf": lambda c, k: topic_models.nmf(topic_models.tf_idf(c), k)[1].argmax(axis=1),
+    "NMF KL": lambda c, k: topic_models.nmf_kl(c, k)[1].argmax(axis=1),
+    "LDA": lambda c, k: topic_models.lda(c, k)[1].argmax(axis=1),
+    "tomotopy": lambda c, k: topic_models.tomotopy_lda(c, k)[1].argmax(axis=1),
     "LSA + k-means": lsa,
 }
 
@@ -263,10 +263,9 @@ def main() -> None:
         counts = sp.csr_array(counts[:, often]).astype(np.float64)
         used = np.flatnonzero(np.diff(counts.indptr))  # tomotopy leaves out empty documents
         counts, classes = counts[used], None if classes is None else classes[used]
-        task = topic_models.Task(counts, [f"w{i}" for i in range(counts.shape[1])], k)
         for method in given.methods:
             started = time.process_time()
-            labels = METHODS[method](task, 0)
+            labels = METHODS[method](counts, k)
             seconds = time.process_time() - started
             values = [f"{value:.3f}" for value in scores(labels, counts, classes)]
             lines.append(f"| {name}, {k} | {method} | {' | '.join(values)} | {seconds:.1f} |")

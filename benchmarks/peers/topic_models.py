@@ -1,12 +1,13 @@
-"""Rival topic models behind one call: a `Task` and a seed in, the topic of each document out.
+"""Rival topic models behind one call: counts (documents, words), k and a seed in, an `Answer` out.
 
-Settings are the defaults of each package, except for what the docstring names. A package that is
-not installed makes its function raise ImportError.
+An answer has topics (k, words) and document weights, rows of both with sum one. Settings are the
+defaults of each package, except for what the caller gives. A package that is not installed makes
+its function raise ImportError.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,52 +15,61 @@ from numpy.typing import NDArray
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import TfidfTransformer
 
-Labels = NDArray[np.intp]
+Floats = NDArray[np.float64]
+Answer = tuple[Floats, Floats]
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """The counts (documents, words), the words, and the number of topics to find."""
-
-    counts: sp.csr_array
-    vocabulary: list[str]
-    k: int
-
-    def tf_idf(self) -> sp.csr_array:
-        """Return rows of unit length, as scikit-learn's guide recommends for NMF."""
-        return sp.csr_array(TfidfTransformer(sublinear_tf=True).fit_transform(self.counts))
+def tf_idf(counts: sp.csr_array) -> sp.csr_array:
+    """Return rows of unit length, as scikit-learn's guide recommends for NMF."""
+    return sp.csr_array(TfidfTransformer(sublinear_tf=True).fit_transform(counts))
 
 
-def _nmf_labels(model: NMF, data: sp.csr_array) -> Labels:
+def nmf(data: sp.csr_array, k: int, seed: int = 0, **options: Any) -> Answer:
+    """Fit scikit-learn's NMF."""
+    model = NMF(k, random_state=seed, **options)
     weights = model.fit_transform(data)
-    return (weights * model.components_.sum(axis=1)).argmax(axis=1)
+    sums = np.maximum(model.components_.sum(axis=1), 1e-12)
+    weights = weights * sums
+    totals = np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+    return model.components_ / sums[:, None], weights / totals
 
 
-def nmf_tf_idf(task: Task, seed: int) -> Labels:
-    """Fit scikit-learn's NMF to tf-idf."""
-    return _nmf_labels(NMF(task.k, random_state=seed), task.tf_idf())
+def nmf_kl(counts: sp.csr_array, k: int, seed: int = 0, **options: Any) -> Answer:
+    """Fit scikit-learn's NMF with the Kullback-Leibler loss."""
+    return nmf(counts, k, seed, beta_loss="kullback-leibler", solver="mu", **options)
 
 
-def nmf_kl(task: Task, seed: int) -> Labels:
-    """Fit scikit-learn's NMF to the counts, beta_loss="kullback-leibler"."""
-    model = NMF(task.k, beta_loss="kullback-leibler", solver="mu", random_state=seed)
-    return _nmf_labels(model, task.counts)
+def lda(counts: sp.csr_array, k: int, seed: int = 0, **options: Any) -> Answer:
+    """Fit scikit-learn's LatentDirichletAllocation."""
+    model = LatentDirichletAllocation(k, random_state=seed, **options)
+    weights = model.fit_transform(counts)
+    return model.components_ / model.components_.sum(axis=1, keepdims=True), weights
 
 
-def lda(task: Task, seed: int) -> Labels:
-    """Fit scikit-learn's LatentDirichletAllocation to the counts."""
-    model = LatentDirichletAllocation(task.k, random_state=seed)
-    return model.fit_transform(task.counts).argmax(axis=1)
-
-
-def tomotopy_lda(task: Task, seed: int) -> Labels:
-    """Fit tomotopy's LDAModel to the counts, 500 sweeps, one thread."""
+def tomotopy_lda(
+    counts: sp.csr_array, k: int, seed: int = 0, *, sweeps: int = 500, **options: Any
+) -> Answer:
+    """Fit tomotopy's LDAModel by collapsed Gibbs sampling on one thread."""
     import tomotopy
 
-    model = tomotopy.LDAModel(k=task.k, seed=seed)
-    words = np.array(task.vocabulary)
-    for start, end in zip(task.counts.indptr[:-1], task.counts.indptr[1:]):
-        times = task.counts.data[start:end].astype(np.intp)
-        model.add_doc(np.repeat(words[task.counts.indices[start:end]], times).tolist())
-    model.train(500, workers=1)
-    return np.array([document.get_topic_dist() for document in model.docs]).argmax(axis=1)
+    model = tomotopy.LDAModel(k=k, seed=seed, **options)
+    for start, end in zip(counts.indptr[:-1], counts.indptr[1:]):
+        times = counts.data[start:end].astype(np.intp)
+        model.add_doc(np.repeat(counts.indices[start:end], times).astype(str).tolist())
+    model.train(sweeps, workers=1)
+    topics = np.zeros((k, counts.shape[1]))
+    order = np.array([int(word) for word in model.used_vocabs])
+    topics[:, order] = np.array([model.get_topic_word_dist(topic) for topic in range(k)])
+    return topics, np.array([document.get_topic_dist() for document in model.docs])
+
+
+def gensim_lda(counts: sp.csr_array, k: int, seed: int = 0) -> Answer:
+    """Fit gensim's LdaModel: online variational Bayes, one pass as by default."""
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import LdaModel
+
+    documents = Sparse2Corpus(counts.T.tocsc())
+    words = {number: str(number) for number in range(counts.shape[1])}
+    model = LdaModel(documents, num_topics=k, id2word=words, random_state=seed)
+    weights = model.inference(list(documents))[0]
+    return model.get_topics(), weights / weights.sum(axis=1, keepdims=True)

@@ -21,12 +21,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from benchmarks.peers import topic_models as peers
+from benchmarks.peers.topic_models import Answer
 
 from provenmf.datasets.corpora import TopicCorpus, topic_corpus
 
-Floats = NDArray[np.float64]
-Answer = tuple[Floats, Floats]
 KINDS: dict[str, dict[str, Any]] = {
     "anchors": {},
     "no anchors": {"anchors_per_topic": 0},
@@ -50,69 +49,14 @@ def found_by_us(corpus: TopicCorpus, k: int) -> Answer:
     return topics, found.document_weights
 
 
-def scikit_learn_lda(corpus: TopicCorpus, k: int) -> Answer:
-    """Online variational Bayes, ten passes."""
-    from sklearn.decomposition import LatentDirichletAllocation
-
-    model = LatentDirichletAllocation(
-        k, doc_topic_prior=0.1, learning_method="online", batch_size=512, random_state=0
-    )
-    weights = model.fit_transform(corpus.counts)
-    return model.components_ / model.components_.sum(axis=1, keepdims=True), weights
-
-
-def scikit_learn_nmf(corpus: TopicCorpus, k: int) -> Answer:
-    """NMF with the Kullback-Leibler loss."""
-    from sklearn.decomposition import NMF
-
-    model = NMF(k, beta_loss="kullback-leibler", solver="mu", init="nndsvda", max_iter=100)
-    weights = model.fit_transform(corpus.counts)
-    sums = np.maximum(model.components_.sum(axis=1), 1e-12)
-    weights = weights * sums
-    return model.components_ / sums[:, None], weights / np.maximum(
-        weights.sum(axis=1, keepdims=True), 1e-12
-    )
-
-
-def tomotopy(corpus: TopicCorpus, k: int) -> Answer:
-    """Collapsed Gibbs sampling, 200 sweeps on one thread."""
-    import tomotopy as peer
-
-    model = peer.LDAModel(k=k, alpha=0.1, eta=0.01, seed=0)
-    for document in _tokens(corpus):
-        model.add_doc([str(word) for word in document])
-    model.train(200, workers=1)
-    order = np.array([int(word) for word in model.used_vocabs])
-    topics = np.zeros((k, corpus.counts.shape[1]))
-    topics[:, order] = np.array([model.get_topic_word_dist(topic) for topic in range(k)])
-    return topics, np.array([document.get_topic_dist() for document in model.docs])
-
-
-def gensim(corpus: TopicCorpus, k: int) -> Answer:
-    """Online variational Bayes, one pass as by default."""
-    from gensim.matutils import Sparse2Corpus
-    from gensim.models import LdaModel
-
-    documents = Sparse2Corpus(corpus.counts.T.tocsc())
-    words = {number: str(number) for number in range(corpus.counts.shape[1])}
-    model = LdaModel(documents, num_topics=k, id2word=words, random_state=0)
-    weights = model.inference(list(documents))[0]
-    return model.get_topics(), weights / weights.sum(axis=1, keepdims=True)
-
-
-def _tokens(corpus: TopicCorpus) -> list[NDArray[np.integer]]:
-    counts = corpus.counts
-    words = np.repeat(counts.indices, counts.data.astype(int))
-    ends = np.concatenate([[0], np.cumsum(counts.data.astype(int))])[counts.indptr]
-    return [words[a:b] for a, b in zip(ends[:-1], ends[1:])]
-
-
 METHODS: dict[str, Callable[[TopicCorpus, int], Answer]] = {
     "find_topics": found_by_us,
-    "scikit-learn NMF (KL)": scikit_learn_nmf,
-    "scikit-learn LDA": scikit_learn_lda,
-    "gensim": gensim,
-    "tomotopy": tomotopy,
+    "scikit-learn NMF (KL)": lambda c, k: peers.nmf_kl(c.counts, k, init="nndsvda", max_iter=100),
+    "scikit-learn LDA": lambda c, k: peers.lda(
+        c.counts, k, doc_topic_prior=0.1, learning_method="online", batch_size=512
+    ),
+    "gensim": lambda c, k: peers.gensim_lda(c.counts, k),
+    "tomotopy": lambda c, k: peers.tomotopy_lda(c.counts, k, sweeps=200, alpha=0.1, eta=0.01),
 }
 
 

@@ -48,13 +48,6 @@ def test_adaptive_beats_the_paper_schedule_in_half_the_passes(draw, seed):
         assert ours <= paper / 10
 
 
-def test_theorem_1_binary_weights_need_no_decreasing_threshold():
-    sample = sample_sparse_binary(800, TOPICS, n_ones=3, random_state=0)
-    constant = StageRule(schedule="paper", alpha=0.25, decay=1.0, scale_rows=False)
-    start = start_nearby(TOPICS, in_span=0.5, random_state=1)
-    assert final_error(sample, constant, start)[0] < 1e-20
-
-
 def test_constant_thresholds_stop_early_for_other_weights():
     sample = sample_dirichlet(1000, TOPICS, random_state=0)
     start = start_nearby(TOPICS, in_span=0.5, random_state=1)

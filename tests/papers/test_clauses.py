@@ -111,6 +111,7 @@ MUTANTS = {
     "and-theorems": {
         "binary-recovered": [(BINARY, {"weights": "independent"}, "error / start", 0.1)],
         "highest-correlation": [(BINARY, {"weights": "pairs"}, "error / start", 0.1)],
+        "theorem-4-threshold": [("DIR, thresholds of Theorem 4", {}, "error / start", 0.1)],
         "section-6.1-fails": [("Weights of Section 6.1", {"method": AND}, "error", 1e-9)],
         "bounded-noise": [("Bounded noise", {"noise": "adversarial"}, "bound", 1e-4)],
         "noise-proportional": [("Bounded noise", {"noise": "random"}, "error", 1e-3)],

@@ -119,19 +119,6 @@ def _not_measured_again(results: Mapping[str, Stored]) -> str:
     return ", ".join(f"`{name}`" for name in results if "version" not in results[name]) or "none"
 
 
-COLUMNS = {
-    "clause": "clause",
-    "the paper states": "the paper states",
-    "quantity": "quantity",
-    "wanted": "wanted (source)",
-    "paper's print": "paper's print",
-    "authors' code": "authors' code",
-    "ours": "ours",
-    "our variant": "our variant",
-    "verdict": "verdict",
-}
-
-
 def _chapter(row: Item, result: Stored) -> list[str]:
     size = "quick size" if result["quick"] else "full size"
     version = result.get("version", "before 0.2")
@@ -144,11 +131,10 @@ def _chapter(row: Item, result: Stored) -> list[str]:
     ]
     if result.get("note"):
         lines += ["", result["note"]]
-    lines += ["", "| " + " | ".join(COLUMNS.values()) + " |", "|" + "---|" * len(COLUMNS)]
-    lines += [
-        "| " + " | ".join(_safe(cell_text(clause.get(key))) for key in COLUMNS) + " |"
-        for clause in result["clauses"]
-    ]
+    columns = list(result["clauses"][0])
+    lines += ["", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    for clause in result["clauses"]:
+        lines.append("| " + " | ".join(_safe(cell_text(clause[key])) for key in columns) + " |")
     return lines
 
 
