@@ -240,6 +240,7 @@ def not_best(case):
 # Anchors ------------------------------------------------------------------------------------------
 
 PURE = r"\(a row taken as a pure example of a component\)"
+PURE_ROWS = r"\(rows taken as pure examples of components\)"
 NEAR = r"(?:, or (?:a copy of it|a row within {N} of it) \(there are (\d+)\),?)?"
 OF_ROWS = r"row( divided by its sum)?"
 
@@ -313,8 +314,8 @@ def vacuous(case, noise, scaled, also, least):
 
 
 @sentence(
-    rf"Proved of (\d+) of the (\d+) anchors{NEAR}, if noise changed no {OF_ROWS} by more than the "
-    r"anchors leave of it, or of a typical one\."
+    rf"Proved of (\d+) of the (\d+) anchors {PURE_ROWS}: it{NEAR} is a corner of the noise-free data, "
+    rf"if noise changed no {OF_ROWS} by more than the anchors leave of it, or of a typical one\."
 )
 def one_by_one(case, count, k, radius, near, scaled):
     case = statements.with_scaled_rows(case, scaled is not None)
@@ -322,8 +323,9 @@ def one_by_one(case, count, k, radius, near, scaled):
 
 
 @sentence(
-    rf"Proved of (\d+) of the (\d+) anchors: a corner of the noise-free data is within {{N}}, if "
-    rf"noise changed no {OF_ROWS} by more than the anchors leave of it, or of a typical one\."
+    rf"Proved of (\d+) of the (\d+) anchors {PURE_ROWS}: a corner of the noise-free data is within "
+    rf"{{N}} of it, if noise changed no {OF_ROWS} by more than the anchors leave of it, or of a "
+    r"typical one\."
 )
 def corners(case, count, k, within, scaled):
     (found,) = [v for n, v in case.certificate.measures.items() if n.endswith("corner_distance")]

@@ -493,13 +493,14 @@ def check_margins(points: Explanation, margins: Margins, surviving: int, located
             f"{rounded_down(floor * unit)}."
         )
     if status != "holds" and (surviving or located.size):
-        proved, what = surviving, or_near.rstrip(",")
+        proved, what = surviving, f"it{or_near} is a corner of the noise-free data"
         if located.size > surviving:
             within = rounded_up(float(located.max()) * unit, 4)
-            proved, what = located.size, f": a corner of the noise-free data is within {within}"
-        words += (
-            f" Proved of {proved} of the {len(points.anchors)} anchors{what}, if noise changed no "
-            f"{rows} by more than the anchors leave of it, or of a typical one."
+            proved, what = located.size, f"a corner of the noise-free data is within {within} of it"
+        words = (  # the verdict has room for one sentence
+            f"Proved of {proved} of the {len(points.anchors)} anchors (rows taken as pure examples "
+            f"of components): {what}, if noise changed no {rows} by more than the anchors leave of "
+            f"it, or of a typical one. {words}"
         )
     return Check(MARGIN, "margin", status, 2 * noise * unit, least * unit, note, in_words=words)
 
