@@ -314,8 +314,9 @@ def vacuous(case, noise, scaled, also, least):
 
 
 @sentence(
-    rf"Proved of (\d+) of the (\d+) anchors {PURE_ROWS}: it{NEAR} is a corner of the noise-free data, "
-    rf"if noise changed no {OF_ROWS} by more than the anchors leave of it, or of a typical one\."
+    rf"Proved of (\d+) of the (\d+) anchors {PURE_ROWS}: it{NEAR} is a corner of the noise-free "
+    rf"data, if noise changed no {OF_ROWS} by more than the anchors leave of it, or of a typical "
+    r"one\."
 )
 def one_by_one(case, count, k, radius, near, scaled):
     case = statements.with_scaled_rows(case, scaled is not None)
