@@ -165,53 +165,39 @@ def write_sparse_rows(
     chunks : blocks of rows of one type, each with `n_columns` columns.
     names : of "rows" and "columns", read after the last chunk.
     """
-    counts = [0, 0]
+    index_type, lengths = np.dtype(_index_type(n_columns)), [np.zeros(1, dtype=np.int64)]
 
     def write(file: IO[bytes]) -> None:
-        folder = Path(path).resolve().parent
+        """Spool entries to files until their number is known."""
+        dtype, folder = np.dtype(np.float64), Path(path).resolve().parent
         with TemporaryFile(dir=folder) as indices, TemporaryFile(dir=folder) as data:
-            spool: dict[str, IO[bytes]] = {"indices": indices, "data": data}
-            counts[:] = _write_archive(file, spool, chunks, n_columns, names or {})
+            for number, chunk in enumerate(chunks):
+                dtype = chunk.data.dtype if number == 0 else dtype
+                indices.write(np.ascontiguousarray(chunk.indices, dtype=index_type).data)
+                data.write(np.ascontiguousarray(chunk.data, dtype=dtype).data)
+                lengths.append(np.diff(chunk.indptr).astype(np.int64))
+            pointers = np.cumsum(np.concatenate(lengths))
+            small: dict[str, Any] = {
+                "indptr": pointers,
+                "format": np.array(b"csr"),
+                "shape": np.array([len(pointers) - 1, n_columns]),
+            }
+            known = {axis: list(given) for axis, given in (names or {}).items() if given}
+            if known:
+                small["names"] = np.frombuffer(json.dumps(known).encode(), dtype=np.uint8)
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                write_arrays(archive, small)
+                for name, kind, spool in (("indices", index_type, indices), ("data", dtype, data)):
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        descr = np.lib.format.dtype_to_descr(kind)
+                        shape = (int(pointers[-1]),)
+                        header = {"descr": descr, "fortran_order": False, "shape": shape}
+                        np.lib.format.write_array_header_1_0(member, header)
+                        spool.seek(0)
+                        shutil.copyfileobj(spool, member, 2**20)
 
     write_aside(path, write)
-    return counts[0], counts[1]
-
-
-def _write_archive(
-    file: IO[bytes],
-    spool: dict[str, IO[bytes]],
-    chunks: Iterable[sp.csr_array],
-    n_columns: int,
-    names: Mapping[str, Sequence[str] | None],
-) -> tuple[int, int]:
-    """Write sparse rows as an archive; spool entries to files until their number is known."""
-    index_type, dtype = np.dtype(_index_type(n_columns)), np.dtype(np.float64)
-    lengths: list[NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
-    for number, chunk in enumerate(chunks):
-        dtype = chunk.data.dtype if number == 0 else dtype
-        spool["indices"].write(np.ascontiguousarray(chunk.indices, dtype=index_type).data)
-        spool["data"].write(np.ascontiguousarray(chunk.data, dtype=dtype).data)
-        lengths.append(np.diff(chunk.indptr).astype(np.int64))
-    pointers = np.cumsum(np.concatenate(lengths))
-    n_rows, stored = len(pointers) - 1, int(pointers[-1])
-    small: dict[str, Any] = {
-        "indptr": pointers,
-        "format": np.array(b"csr"),
-        "shape": np.array([n_rows, n_columns]),
-    }
-    known = {axis: list(given) for axis, given in names.items() if given}
-    if known:
-        small["names"] = np.frombuffer(json.dumps(known).encode(), dtype=np.uint8)
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        write_arrays(archive, small)
-        for name, kind in (("indices", index_type), ("data", dtype)):
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                descr = np.lib.format.dtype_to_descr(kind)
-                header = {"descr": descr, "fortran_order": False, "shape": (stored,)}
-                np.lib.format.write_array_header_1_0(member, header)
-                spool[name].seek(0)
-                shutil.copyfileobj(spool[name], member, 2**20)
-    return n_rows, stored
+    return sum(map(len, lengths)) - 1, int(sum(part.sum() for part in lengths))
 
 
 def convert(source: str | Path, target: str | Path, *, key: str | None = None) -> tuple[int, int]:

@@ -55,9 +55,17 @@ class TextFile:
     mail: bool = False
 
     def texts(self, names: list[str], notes: list[str]) -> Iterator[str]:
-        """Yield the texts as they are in the file; add names and notes to the lists given."""
-        options = {"field": self.field, "encoding": self.encoding}
-        pairs = stream_texts(self.path, notes, **options, skip=self.skip_unreadable)
+        """Yield the texts as they are in the file; add names and notes to the lists given.
+
+        They are read as they are asked for; Parquet and `.json` as a whole.
+        """
+        path = existing(self.path)
+        if path.is_dir():
+            pairs = _from_folder(path, self.encoding, self.skip_unreadable, notes)
+        elif without_compression(path) in RECORDS:
+            pairs = _from_records(path, self.field, self.encoding)
+        else:
+            pairs = _from_lines(path, self.encoding, notes)
         for name, text in pairs:
             names.append(name)
             yield text
@@ -107,11 +115,12 @@ def read_texts(
     skip_unreadable : leave out files of a folder that are binary or in another encoding, and
         say so in `notes`, instead of raising an error.
     """
+    names: list[str] = []
     notes: list[str] = []
-    pairs = list(stream_texts(path, notes, field=field, encoding=encoding, skip=skip_unreadable))
-    if not any(text.strip() for _, text in pairs):
+    texts = list(TextFile(Path(path), field, encoding, skip_unreadable).texts(names, notes))
+    if not any(text.strip() for text in texts):
         raise no_text(path)
-    return Corpus([text for _, text in pairs], [name for name, _ in pairs], tuple(notes))
+    return Corpus(texts, names, tuple(notes))
 
 
 def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
@@ -133,26 +142,6 @@ def has_text_column(path: Path) -> bool:
 def no_text(path: str | Path) -> InvalidInput:
     """Return the error for a corpus without a word."""
     return InvalidInput(f"{path} holds no text: give a corpus with at least two documents")
-
-
-def stream_texts(
-    path: str | Path,
-    notes: list[str],
-    *,
-    field: str = "text",
-    encoding: str = "utf-8",
-    skip: bool = False,
-) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each document, read as they are asked for; see `read_texts`.
-
-    What was left out is added to `notes`, as it is met. Parquet and `.json` are read as a whole.
-    """
-    path = existing(path)
-    if path.is_dir():
-        return _from_folder(path, encoding, skip, notes)
-    if without_compression(path) in RECORDS:
-        return _from_records(path, field, encoding)
-    return _from_lines(path, encoding, notes)
 
 
 def read_column(
