@@ -70,6 +70,13 @@ class Criterion(NamedTuple):
     reason: str
 
 
+LEGEND = {
+    "error": "relative error of the fit",
+    "held out": "error on entries that the fit did not see, with its spread",
+    "confirmed": "components that unseen rows confirm",
+    "floor": "least error that any factorization of this rank can have",
+    "value/noise": "singular value over its noise level",
+}
 # The panels of the figure: label of the axis, and the columns that it shows.
 PANELS = {
     "error": ("error", "held out", "floor"),
@@ -196,13 +203,14 @@ class RankChoice:
         }
 
     def __str__(self) -> str:
-        texts = [_texts(values) for values in self.columns.values()]
+        texts = [_texts(name, values) for name, values in self.columns.items()]
         rows = [[str(k), *row] for k, *row in zip(self.ranks, *texts)]
         lines = [*table_lines(["K", *self.columns], rows), ""]
         for name, k, reason in self.criteria:
             said = f"{name:16}{'-' if k is None else k:>3}  {reason}"
             lines += wrap(said, WIDTH, subsequent_indent=" " * 20)
-        return "\n".join([*lines, "", *wrapped(self.verdict, *self.notes)])
+        explained = "; ".join(f"{n}: {LEGEND[n]}" for n in self.columns if n in LEGEND)
+        return "\n".join([*lines, "", *wrapped(explained), "", *wrapped(self.verdict, *self.notes)])
 
     def __repr__(self) -> str:
         return f"RankChoice(n_components={self.n_components}, range={self.range})"
@@ -573,8 +581,10 @@ def _plain(values: Floats) -> list[float | None]:
     return [finite_or_none(float(value)) for value in values]
 
 
-def _texts(values: Floats) -> list[str]:
-    """Return three decimals, or two digits where those would be zeros."""
+def _texts(name: str, values: Floats) -> list[str]:
+    """Return counts as they are, others in three decimals, or two digits where those are zeros."""
+    if name == "confirmed":
+        return ["-" if np.isnan(v) else f"{v:.0f}" for v in values.tolist()]
     return [
         "-" if np.isnan(v) else f"{v:.3f}" if v == 0 or not abs(v) < 1e-2 else f"{v:.1e}"
         for v in values.tolist()

@@ -244,9 +244,14 @@ def _components(answer: Answer) -> list[Element]:
     return [cards, Chart(f"{title}, entry by entry", figures.Lines(series, words.column, "entry"))]
 
 
-def weights_map(answer: Answer, title: str, value: str = "weight") -> Chart:
+def weights_map(
+    answer: Answer,
+    title: str,
+    value: str = "weight",
+    weights: NDArray[np.floating] | None = None,
+) -> Chart:
     """Draw the weights as a map, rows sorted by their main component; a sample of many rows."""
-    weights = answer.weights
+    weights = answer.weights if weights is None else weights
     order = np.lexsort((-weights.max(axis=1), weights.argmax(axis=1)))
     rows = plural(answer.words.row)
     caption = f"{rows.capitalize()} are sorted by their main {answer.words.component}."

@@ -7,9 +7,6 @@ import numpy as np
 from provenmf.applications.signatures import Signatures
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Chart, ChartGrid, Element, Paragraph, Table
-from provenmf.report.matrix import evenly
-
-TUMORS_IN_MAP = 150
 
 
 def found(answer: Signatures) -> list[Element]:
@@ -20,7 +17,11 @@ def found(answer: Signatures) -> list[Element]:
         f"A tumor and its reconstruction have a median cosine of "
         f"{np.median(answer.reconstruction):.3f}."
     )
-    return [Paragraph(summary), _bars(answer), *_matches(answer), _exposures(answer)]
+    shares = answer.exposures / np.maximum(answer.exposures.sum(axis=1, keepdims=True), 1e-300)
+    exposures = matrix.weights_map(
+        answer, "Exposures of the tumors", "share of mutations", weights=shares
+    )
+    return [Paragraph(summary), _bars(answer), *_matches(answer), exposures]
 
 
 def _bars(answer: Signatures) -> ChartGrid:
@@ -30,8 +31,9 @@ def _bars(answer: Signatures) -> ChartGrid:
     for j in matrix.by_size(answer):
         known = f", near {answer.matches[j].name}" if answer.matches else ""
         figure = figures.Columns(answer.column_names, answer.signatures[j], "probability", kinds)
-        title = f"{answer.component_names[j]} ({answer.share[j]:.0%}{known})"
-        charts.append(Chart(title, figure, "", height=170))
+        caption = f"{answer.share[j]:.0%} of all mutations{known}"
+        name = answer.component_names[j]
+        charts.append(Chart(name, figure, caption, height=170, component=j + 1))
     return ChartGrid("Signatures", charts, "Each column is a mutation type.")
 
 
@@ -57,16 +59,3 @@ def _matches(answer: Signatures) -> list[Element]:
     ]
     heads = ("signature", "nearest known", "cosine", "decomposition", "cosine of it")
     return [Table("Known signatures", heads, rows)]
-
-
-def _exposures(answer: Signatures) -> Chart:
-    order = evenly(len(answer.tumors), TUMORS_IN_MAP)
-    totals = np.maximum(answer.exposures.sum(axis=1, keepdims=True), 1e-300)
-    figure = figures.HeatMap(
-        (answer.exposures / totals)[order],
-        [answer.row_names[i] for i in order],
-        list(answer.component_names),
-        value_label="share of mutations",
-        show_rows=len(order) <= 30,
-    )
-    return Chart("Exposures of the tumors", figure, "Each row is a tumor.", height=460)
