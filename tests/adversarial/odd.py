@@ -17,7 +17,7 @@ import pandas as pd
 import scipy.sparse as sp
 from matrices import Rng, fingerprint, sane_or_not, unsorted
 from options import FUNCTIONS, ODD
-from oracles import check_fit, hold, is_allowed
+from oracles import answered, check_fit, hold
 
 from estimators import estimator, fitted
 from provenmf import SPA, certify, find_parts, stability
@@ -255,16 +255,6 @@ def in_scikit_learn(rng: Rng) -> str:
 
     calls = [framed, renamed, searched, piped]
     return answered("scikit-learn", calls[rng.integers(len(calls))])
-
-
-def answered(what: str, call: Callable[[], Any]) -> str:
-    try:
-        call()
-    except Exception as error:
-        if not is_allowed(error):
-            raise
-        return f"{what} refused"
-    return f"{what} answered"
 
 
 KINDS = (contained, contained, shaped, parameters, in_scikit_learn)
