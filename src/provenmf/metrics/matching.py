@@ -83,17 +83,12 @@ def clustering_accuracy(labels: ArrayLike, classes: ArrayLike) -> float:
     return float(table[best_assignment(table)].sum() / len(truth))
 
 
-def spearman_correlations(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64]:
-    """Compute Spearman's rank correlation of each column of `found` with each column of `true`.
+def averaged_spearman(found: ArrayLike, true: ArrayLike) -> float:
+    """Compute SRC: Spearman's rank correlation, the mean over matched columns (Nguyen22, V-C).
 
     Ties get their mean rank. A constant column orders nothing; its correlation is zero.
     """
-    return _standard_ranks(found).T @ _standard_ranks(true)
-
-
-def averaged_spearman(found: ArrayLike, true: ArrayLike) -> float:
-    """Compute SRC: the mean over communities after the best matching (Nguyen22, V-C)."""
-    correlations = spearman_correlations(found, true)
+    correlations = _standard_ranks(found).T @ _standard_ranks(true)
     if correlations.shape[0] != correlations.shape[1]:
         raise InvalidInput(
             f"found has {correlations.shape[0]} communities and true {correlations.shape[1]}: "

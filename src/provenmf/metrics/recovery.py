@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,32 +69,19 @@ def success(found: ArrayLike, true: ArrayLike) -> bool:
     return set(np.ravel(found).tolist()) == set(np.ravel(true).tolist())
 
 
-def mean_removed_angles(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64]:
-    """Compute angles in radians between all rows of `found` and of `true`, their means removed.
+def mean_removed_spectral_angle(found: ArrayLike, true: ArrayLike) -> float:
+    """Compute the MRSA in percent of π: the mean over true rows of the angle to the matched row.
 
-    arccos of the correlation coefficient: 0 for rows equal up to an offset and a positive
-    factor, π for opposite ones. A constant row, which has no direction, is π/2 from all.
+    The angle is arccos of the correlation coefficient: 0 for rows equal up to an offset and a
+    positive factor, π for opposite ones. A constant row, which has no direction, is π/2 from all.
+    Rows are matched one to one so that the sum of the angles is least; a true row without a partner
+    counts as π. Lower is better.
     """
-    return np.arccos(np.clip(_centred(found) @ _centred(true).T, -1.0, 1.0))
-
-
-def mean_removed_spectral_angle(
-    found: ArrayLike, true: ArrayLike, *, unit: Literal["percent", "radians"] = "percent"
-) -> float:
-    """Compute the MRSA: the mean over true rows of the angle to the matched found row.
-
-    Rows are matched one to one so that the sum of the angles is least; a true row without a
-    partner counts as π. Lower is better.
-
-    Parameters
-    ----------
-    unit : "percent" is 100/π times the radians, in [0, 100].
-    """
-    angles = mean_removed_angles(found, true)
+    angles = np.arccos(np.clip(_centred(found) @ _centred(true).T, -1.0, 1.0))
     rows, columns = best_assignment(-angles)
     missing = angles.shape[1] - len(columns)
     mean = (angles[rows, columns].sum() + missing * math.pi) / angles.shape[1]
-    return float(mean * (100 / math.pi if unit == "percent" else 1.0))
+    return float(mean * (100 / math.pi))
 
 
 def relative_approximation(
@@ -131,11 +118,6 @@ class Agreement:
         return float(self.angles.mean())
 
 
-def spectral_angles(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64]:
-    """Compute the angle in radians between each row of `found` and each row of `true`."""
-    return np.arccos(np.clip(cosine_table(np.asarray(found), np.asarray(true)), -1.0, 1.0))
-
-
 def compare_endmembers(
     found: ArrayLike,
     true: ArrayLike,
@@ -143,7 +125,7 @@ def compare_endmembers(
     true_abundances: ArrayLike | None = None,
 ) -> Agreement:
     """Match endmembers (rows) with a reference and measure angles and abundances (pixels, k)."""
-    angles = spectral_angles(found, true)
+    angles = np.arccos(np.clip(cosine_table(np.asarray(found), np.asarray(true)), -1.0, 1.0))
     rows, columns = best_assignment(-angles)
     order = rows[np.argsort(columns)]
     matched = angles[order, np.arange(len(order))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,19 +18,6 @@ from provenmf.metrics.matching import best_assignment
 
 # What c_v adds to the probability of a pair, so that pairs that never occur have a score.
 CV_SMOOTHING = 1e-12
-
-
-class Together(NamedTuple):
-    """Co-occurrence counts of words.
-
-    together : in how many documents both of two used words are (words, words).
-    position : where each given word is among the used ones (k, m).
-    total : number of documents.
-    """
-
-    together: NDArray[np.float64]
-    position: NDArray[np.intp]
-    total: int
 
 
 def top_words(topics: ArrayLike, n_words: int = 20) -> NDArray[np.intp]:
@@ -107,12 +94,6 @@ def topic_coherence(
     return np.asarray(logarithms[position[:, later], position[:, earlier]].sum(axis=1))
 
 
-def coherences(words: ArrayLike, counts: object) -> dict[str, NDArray[np.float64]]:
-    """Return `npmi_coherence` and `cv_coherence` of counts, in one pass over them."""
-    found = _documents_with_both(words, counts)
-    return {"npmi": _npmi(found), "cv": _cv(found)}
-
-
 def npmi_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
     """Compute the normalized pointwise mutual information of top words by topic, from -1 to 1.
 
@@ -133,59 +114,41 @@ def npmi_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
     >>> npmi_coherence([[0, 1], [0, 2]], [[1, 1, 0], [2, 1, 0], [0, 0, 3]]).round(6).tolist()
     [1.0, -1.0]
     """
-    return _npmi(_documents_with_both(words, counts))
+    return coherences(words, counts)["npmi"]
 
 
-def _npmi(found: Together) -> NDArray[np.float64]:
-    together, position, total = found
+def coherences(words: ArrayLike, counts: Any) -> dict[str, NDArray[np.float64]]:
+    """Return `npmi_coherence` as "npmi" and c_v as "cv", in one pass over the counts.
+
+    c_v (Röder, Both & Hinneburg 2015) is from 0 to 1: each top word is described by its normalised
+    pointwise mutual information with all top words of the topic, and the score is the mean cosine
+    between a word's description and the sum of all. Each document is one window; given the same
+    windows gensim's "c_v" is the same to 1e-12.
+    """
+    together, position, total = _documents_with_both(words, counts)
     both = together / total
     alone = np.diagonal(both)
     with np.errstate(divide="ignore", invalid="ignore"):
         scores = np.log(both / np.outer(alone, alone)) / -np.log(both)
     scores = np.where(both == 0, -1.0, np.where(both == 1, 1.0, scores))
     first, second = np.triu_indices(position.shape[1], k=1)
-    return np.asarray(scores[position[:, first], position[:, second]].mean(axis=1))
-
-
-def cv_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
-    """Compute c_v of each topic (Röder, Both & Hinneburg 2015), from 0 to 1; higher is better.
-
-    Each top word is described by its normalised pointwise mutual information with all top words of
-    the topic. The score is the mean cosine between a word's description and the sum of all.
-
-    Parameters
-    ----------
-    words : array of int (k, m)
-        Columns of each topic's top words.
-    counts : array or sparse (documents, words)
-        Each document is one window. Given the same windows gensim's "c_v" is the same to 1e-12.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from provenmf.metrics.topics import cv_coherence
-    >>> counts = np.array([[1, 1, 0], [2, 1, 0], [0, 0, 3]])
-    >>> cv_coherence([[0, 1], [0, 2]], counts).round(3).tolist()
-    [1.0, 0.028]
-    """
-    return _cv(_documents_with_both(words, counts))
-
-
-def _cv(found: Together) -> NDArray[np.float64]:
-    together, position, total = found
-    both = together / total
-    alone = np.diagonal(both)
+    npmi = scores[position[:, first], position[:, second]].mean(axis=1)
     smoothed = both + CV_SMOOTHING
     scores = np.log(smoothed / np.outer(alone, alone)) / -np.log(smoothed)
     scores = np.where(both == 1, 1.0, scores)
     own = scores[position[:, :, None], position[:, None, :]]
     whole = own.sum(axis=1, keepdims=True)
     lengths = np.linalg.norm(own, axis=2) * np.linalg.norm(whole, axis=2)
-    return np.asarray(((own * whole).sum(axis=2) / lengths).mean(axis=1))
+    return {"npmi": npmi, "cv": ((own * whole).sum(axis=2) / lengths).mean(axis=1)}
 
 
-def _documents_with_both(words: ArrayLike, counts: Any) -> Together:
-    """Count the documents that contain both of two used words; counts may be blocks."""
+def _documents_with_both(
+    words: ArrayLike, counts: Any
+) -> tuple[NDArray[np.float64], NDArray[np.intp], int]:
+    """Count the documents that contain both of two used words; counts may be blocks.
+
+    Returned with where each given word is among the used ones, and the number of documents.
+    """
     chosen = np.asarray(words)
     used, position = np.unique(chosen, return_inverse=True)
     blocks = as_blocks(counts)
@@ -193,7 +156,7 @@ def _documents_with_both(words: ArrayLike, counts: Any) -> Together:
     missing = used[np.diagonal(together) == 0]
     if len(missing):
         raise InvalidInput(f"word {missing[0]} occurs in no document: leave such words out")
-    return Together(together, position.reshape(chosen.shape), blocks.n_rows)
+    return together, position.reshape(chosen.shape), blocks.n_rows
 
 
 def _with_both(used: NDArray[np.intp], block: Matrix) -> sp.csr_array:

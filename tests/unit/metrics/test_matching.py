@@ -2,9 +2,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from provenmf.errors import InvalidInput
-from provenmf.metrics.matching import match_components
+from provenmf.metrics.matching import averaged_spearman, clustering_accuracy, match_components
 
 
 def test_finds_a_hidden_permutation_and_the_scales():
@@ -41,3 +42,23 @@ def test_zero_rows_and_missing_rows_are_matched_without_nan():
 def test_different_widths_are_refused():
     with pytest.raises(InvalidInput, match="equally many columns"):
         match_components(np.ones((2, 3)), np.ones((2, 4)))
+
+
+def test_clustering_accuracy_ignores_names_and_counts_mistakes():
+    classes = ["a", "a", "a", "b", "b", "c"]
+    assert clustering_accuracy([5, 5, 5, 9, 9, 1], classes) == 1.0
+    assert clustering_accuracy([5, 5, 9, 9, 9, 1], classes) == pytest.approx(5 / 6)
+    assert clustering_accuracy([0] * 6, classes) == 0.5
+    with pytest.raises(InvalidInput, match="equal numbers"):
+        clustering_accuracy([1], classes)
+
+
+def test_spearman_agrees_with_scipy_and_finds_the_permutation():
+    rng = np.random.default_rng(1)
+    found, true = rng.integers(0, 5, (40, 1)), rng.integers(0, 5, (40, 3))
+    expected = spearmanr(found[:, 0], true[:, 0]).statistic
+    assert averaged_spearman(found, true[:, :1]) == pytest.approx(expected)
+    assert averaged_spearman(true[:, [2, 0, 1]] ** 3, true) == pytest.approx(1.0)
+    assert averaged_spearman(np.ones((40, 3)), true) == 0.0
+    with pytest.raises(InvalidInput, match="equal numbers"):
+        averaged_spearman(found, true)

@@ -2,9 +2,18 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput
-from provenmf.metrics.topics import cv_coherence, match_topics, npmi_coherence, relevance
+from provenmf.metrics.topics import (
+    coherences,
+    match_topics,
+    npmi_coherence,
+    relevance,
+    similarity_count,
+    top_words,
+    topic_coherence,
+)
 
 
 def test_topics_are_matched_by_their_distance():
@@ -57,10 +66,27 @@ def test_cv_equals_the_plain_formula():
     topics = [[0, 1, 2], [5, 3, 7]]
     counts = np.array([np.bincount(text, minlength=8) for text in texts])
     expected = [plain_cv(topic, [set(text) for text in texts]) for topic in topics]
-    assert cv_coherence(topics, counts) == pytest.approx(expected)
-    assert cv_coherence([[0, 1]], np.array([[1, 1], [2, 1]])) == pytest.approx(1)
+    assert coherences(topics, counts)["cv"] == pytest.approx(expected)
+    assert coherences([[0, 1]], np.array([[1, 1], [2, 1]]))["cv"] == pytest.approx(1)
     with pytest.raises(InvalidInput, match="word 1 occurs in no document"):
-        cv_coherence([[0, 1]], [[1, 0]])
+        coherences([[0, 1]], [[1, 0]])
+
+
+def test_coherence_of_the_paper_equals_the_plain_loop():
+    counts, words = np.random.default_rng(0).poisson(0.5, (30, 12)), [3, 1, 5, 0]
+    here, expected = counts > 0, 0.0
+    for later in range(1, 4):
+        for earlier in range(later):
+            both = np.sum(here[:, words[later]] & here[:, words[earlier]])
+            expected += math.log((both + 0.01) / here[:, words[earlier]].sum())
+    assert topic_coherence([words], counts) == pytest.approx([expected])
+    assert topic_coherence([words], sp.csr_array(counts)) == pytest.approx([expected])
+
+
+def test_shared_and_top_words():
+    words = [[0, 1, 2], [2, 1, 5], [1, 8]]  # lists may be of different lengths
+    assert similarity_count(words) == 4
+    assert top_words([[0.1, 0.5, 0.5, 0.2]], 3).tolist() == [[1, 2, 3]]
 
 
 def test_relevance_mixes_probability_and_ratio():
@@ -70,12 +96,7 @@ def test_relevance_mixes_probability_and_ratio():
     assert relevance(topics, overall)[0, 3] == -np.inf
     with pytest.raises(InvalidInput, match="between 0 and 1"):
         relevance(topics, overall, mix=2)
-
-
-def test_relevance_takes_two_standard_errors_off_words_of_few_documents():
-    topics, overall = np.array([[0.5, 0.3, 0.2, 0.0]]), np.array([0.6, 0.3, 0.05, 0.05])
     plain = relevance(topics, overall, mix=0.1)
     found = relevance(topics, overall, mix=0.1, documents=[[100, 4, 1, 0]])
     assert (plain[0, :3] - found[0, :3]) == pytest.approx([0.2, 1.0, 2.0])
-    assert found[0, 3] == -np.inf
-    assert plain[0].argmax() == 2 and found[0].argmax() == 0
+    assert found[0, 3] == -np.inf and plain[0].argmax() == 2 and found[0].argmax() == 0

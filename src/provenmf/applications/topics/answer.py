@@ -76,7 +76,7 @@ class Topics(Answer):
         Normalized pointwise mutual information of each topic's 20 top words, from −1 to 1.
     cv : ndarray of shape (k,)
         Coherence c_v of the same words, from 0 to 1, with each document as one window (see
-        `provenmf.metrics.topics.cv_coherence`).
+        `provenmf.metrics.topics.coherences`).
     anchor_columns : ndarray of shape (k,) or None
         The anchor words' places in the vocabulary; None if the method has no anchor words.
     candidate_words : ndarray of shape (rows,) or None
