@@ -23,7 +23,7 @@ from provenmf.applications.topics.corpus import (
     whole_matrix,
 )
 from provenmf.applications.topics.inference import topics_of, weights_in
-from provenmf.applications.topics.solver import count_problem
+from provenmf.applications.topics.solver import count_problem, topic_view
 from provenmf.applications.topics.texts import Tokenizer
 from provenmf.arguments import checked
 from provenmf.budget import computed_once
@@ -339,7 +339,8 @@ class Topics(Answer):
         if self.anchor_columns is None:
             return unit_documents(whole_matrix(counts, "certify"))
         number = self.settings.n_topics or self.n_components
-        return count_problem(counts, number, self.settings.start).points
+        view = topic_view(counts, number, self.settings.start)
+        return count_problem(counts, view, number).points
 
     def read(self, path: Path, options: ReadOptions) -> Any:
         """Read texts, or counts if the path names a count matrix."""

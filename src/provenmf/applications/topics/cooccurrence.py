@@ -73,11 +73,6 @@ class WordPairs:
         self.weights = weights / max(weights.sum(), np.finfo(float).tiny)
         self.per_pair = self.weights * inverse_where_positive(pairs)
 
-    @property
-    def n_words(self) -> int:
-        """Number of rows and of columns of Q."""
-        return self.counts.shape[1]
-
     @computed_once
     def _sums_and_own(self) -> tuple[Floats, Floats]:
         """Return Q 1 and the diagonal of Σ_d w_d diag(c_d) / pairs_d."""
@@ -206,12 +201,6 @@ class WordSpectrum:
     images: Floats
     capped: bool
 
-    def leading(self, k: int) -> WordSpectrum:
-        """Return the spectrum restricted to the first k eigenpairs."""
-        vectors, images = self.vectors[:, :k], self.images[:, :k]
-        values = self.values[: k + 1]
-        return replace(self, vectors=vectors, images=images, values=values)
-
     def widened(self, more: int) -> WordSpectrum:
         """Return some more pairs, to a lower accuracy."""
         width = self.vectors.shape[1] + more
@@ -238,16 +227,16 @@ def word_spectrum(counts: WordCounts, k: int, more: int = 0) -> WordSpectrum:
         chosen = np.sort(rng.choice(n_documents, SAMPLE_DOCUMENTS, replace=False))
         sample = WordCounts(counts.take(chosen))
     start = rng.standard_normal((n_words, min(k + EXTRA, n_words)))
-    first = _first_spectrum(sample, start, k)
-    capped = first.trace > BURSTY * first.energy
+    vectors, energy, trace, burstiness = _first_spectrum(sample, start, k)
+    capped = trace > BURSTY * energy
     if capped:
-        counts = counts.capped(MOST_REPEATS)
-        first = _first_spectrum(sample.capped(MOST_REPEATS), first.vectors, k)
-    weights = document_weights(counts, k, energy=first.energy, burstiness=first.burstiness)
+        counts, sample = counts.capped(MOST_REPEATS), sample.capped(MOST_REPEATS)
+        vectors, energy, _, burstiness = _first_spectrum(sample, vectors, k)
+    weights = document_weights(counts, k, energy=energy, burstiness=burstiness)
     pairs = WordPairs(counts, weights)
     if capped and more:
-        return _wide_spectrum(pairs, first.vectors, k + more, capped=True)
-    return _spectrum(pairs, first.vectors, k, accuracy=ACCURACY, capped=bool(capped))
+        return _wide_spectrum(pairs, vectors, k + more, capped=True)
+    return _spectrum(pairs, vectors, k, accuracy=ACCURACY, capped=capped)
 
 
 def _spectrum(
@@ -268,23 +257,18 @@ def _wide_spectrum(pairs: WordPairs, start: Floats, width: int, *, capped: bool)
     return _spectrum(pairs, start, width, accuracy=ROUGH, capped=capped)
 
 
-@dataclass(frozen=True, eq=False)
-class _FirstSpectrum:
-    """Quantities that determine the weights of documents."""
+def _first_spectrum(
+    sample: WordCounts, start: Floats, k: int
+) -> tuple[Floats, float, float, float]:
+    """Return what determines the weights of documents: vectors, energy κ, trace and burstiness b.
 
-    vectors: Floats
-    energy: float
-    trace: float
-    burstiness: float
-
-
-def _first_spectrum(sample: WordCounts, start: Floats, k: int) -> _FirstSpectrum:
-    """Compute eigenpairs to a low accuracy, with energy 3 and burstiness 0 as initial guesses."""
+    Eigenpairs have a low accuracy, and weights those of energy 3 and burstiness 0.
+    """
     pairs = WordPairs(sample, document_weights(sample, k, energy=3.0, burstiness=0.0))
     found = _eigenpairs(pairs, start, k, accuracy=ROUGH)
     energy, trace = float(found.values[:k].sum()), pairs.trace()
     own = max(0.0, trace - energy) / max(1, int(np.count_nonzero(pairs.row_sums)))
-    return _FirstSpectrum(found.vectors.T, energy, trace, own)
+    return found.vectors.T, energy, trace, own
 
 
 def document_weights(counts: WordCounts, k: int, *, energy: float, burstiness: float) -> Floats:
@@ -299,8 +283,9 @@ def noise_edge(spectrum: WordSpectrum) -> float:
     """Compute the second eigenvalue of the corpus with its words redrawn at random."""
     rng = np.random.default_rng(1)
     drawn = WordPairs(redrawn(spectrum.pairs.counts), spectrum.pairs.weights)
-    start = rng.standard_normal((drawn.n_words, min(10, drawn.n_words)))
-    values = _eigenpairs(drawn, start, min(2, drawn.n_words), accuracy=0.05).values
+    n_words = drawn.counts.shape[1]
+    start = rng.standard_normal((n_words, min(10, n_words)))
+    values = _eigenpairs(drawn, start, min(2, n_words), accuracy=0.05).values
     return float(values[1]) if len(values) > 1 else 0.0
 
 

@@ -47,6 +47,7 @@ from provenmf.applications.topics.solver import (
     count_problem,
     find_number,
     notes_on_counts,
+    topic_view,
     topics_at,
 )
 from provenmf.applications.topics.texts import Tokenizer
@@ -295,7 +296,7 @@ def from_counts(
     number, values = settings.n_topics, None
     if number is None:
         number, values, edge, note = find_number(counts)
-    problem = count_problem(counts, number, settings.start)
+    problem = count_problem(counts, topic_view(counts, number, settings.start), number)
     found = from_problem(counts, problem, method, options, refine=refine)
     if values is not None:
         found = replace(found, eigenvalues=values, noise_edge=edge, notes=(note,))
@@ -351,10 +352,11 @@ def topics_again(matrix: sp.csr_array, n_topics: int, method: str) -> NDArray[np
     if not estimator_class(method).traits.anchors:
         found = from_documents(counts, settings, method, quiet).topics
     else:
-        problem = count_problem(counts, n_topics)
-        if problem.view.shares is not None:  # anchors would only name these topics
-            found = topics_of(problem.view.shares, counts.frequencies)
+        view = topic_view(counts, n_topics)
+        if view.shares is not None:  # anchors would only name these topics
+            found = topics_of(view.shares, counts.frequencies)
         else:
+            problem = count_problem(counts, view, n_topics)
             found = from_problem(counts, problem, method, quiet).topics
     topics = np.zeros((len(found), matrix.shape[1]))
     topics[:, columns] = found

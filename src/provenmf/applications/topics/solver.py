@@ -194,6 +194,7 @@ def topic_view(counts: WordCounts, k: int, start: str | None = None) -> TopicVie
 
     start : "anchors" or "groups" if this has been decided before.
     """
+    check_topic_memory(counts, k)
     grouped = start == "groups" or (start is None and counts.shape[0] >= FEWEST_GROUPED)
     more = min(3 * k, MOST_MORE) if grouped and 2 <= k < counts.shape[1] else 0
     spectrum, edge = word_spectrum(counts, k, more), np.nan
@@ -219,10 +220,8 @@ class CountProblem:
     boilerplate: NDArray[np.intp]
 
 
-def count_problem(counts: WordCounts, n_topics: int, start: str | None = None) -> CountProblem:
-    """Build the matrix that separable NMF works on; `start` as in `topic_view`."""
-    check_topic_memory(counts, n_topics)
-    view = topic_view(counts, n_topics, start)
+def count_problem(counts: WordCounts, view: TopicView, n_topics: int) -> CountProblem:
+    """Build the matrix that separable NMF works on, for as many topics as asked for."""
     words = word_points(view.spectrum)
     if not np.isfinite(words.errors).any() and not counts.whole:
         raise InvalidInput(
@@ -387,7 +386,7 @@ def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
             "documents (signatures, tables, near-duplicates) and cannot become anchor words"
         )
     values, k, edge = view.spectrum.values[:-1], len(view.spectrum.values) - 1, view.edge
-    if np.isnan(edge) and counts.different.sum() <= MOST_REDRAWN:
+    if np.isnan(edge) and view.shares is None and counts.different.sum() <= MOST_REDRAWN:
         edge = noise_edge(view.spectrum)
     above = int(np.count_nonzero(values > edge))
     if k > 1 and above < k and np.isfinite(edge):

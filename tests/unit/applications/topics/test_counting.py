@@ -105,12 +105,7 @@ def test_a_file_is_counted_as_it_is_read_and_gives_the_same_topics(tmp_path, tex
         whole = find_topics(read_texts(path, field="body"), 3, random_state=0)
         np.testing.assert_array_equal(whole.topics, expected.topics)
         np.testing.assert_array_equal(whole.document_names, found.document_names)
-
-
-def test_new_documents_and_merged_topics_from_a_file(tmp_path, texts):
-    path = written(tmp_path, texts)[0]
     file = TextFile(path, "body")
-    found = find_topics(file, 3)
     np.testing.assert_allclose(found.transform(file), found.document_weights)
     merged = found.merge([1, 2], file)
     np.testing.assert_array_equal(merged.topics, found.merge([1, 2]).topics)
@@ -127,9 +122,13 @@ def test_words_of_mails(tmp_path):
     assert any("mail" in n for n in count_words(TextFile(tmp_path / "m.jsonl"), max_share=1).notes)
 
 
-def test_attachments_do_not_widen_the_vocabulary():
+def test_long_codes_and_bad_options(texts):
     counts = count_words([f"ship {'a' * (LONGEST_WORD + 1)} sail"] * 3, max_share=1.0)
     assert counts.vocabulary.tolist() == ["sail", "ship"]
+    with pytest.raises(InvalidInput, match="max_share"):
+        count_words(texts, max_share=1.5)
+    with pytest.raises(InvalidInput, match="'ship' twice"):
+        count_words(texts, vocabulary=["ship", "sail", "ship"])
 
 
 def test_documents_without_words_and_of_one_word(tmp_path):
@@ -140,10 +139,3 @@ def test_documents_without_words_and_of_one_word(tmp_path):
     sums = found.document_weights.sum(axis=1)
     np.testing.assert_allclose(sums, [1, 0, 1, 1, 0, 1, 1])
     assert "2 documents have no words left, and so no weights" in found.notes
-
-
-def test_bad_options_name_themselves(texts):
-    with pytest.raises(InvalidInput, match="max_share"):
-        count_words(texts, max_share=1.5)
-    with pytest.raises(InvalidInput, match="'ship' twice"):
-        count_words(texts, vocabulary=["ship", "sail", "ship"])

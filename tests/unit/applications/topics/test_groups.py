@@ -13,11 +13,9 @@ from provenmf.applications.topics.corpus import WordCounts, boilerplate_words
 from provenmf.applications.topics.groups import (
     group,
     k_means,
-    linked,
     mutual_information,
     silhouette,
     topic_numbers,
-    topics_of_groups,
 )
 from provenmf.applications.topics.solver import topic_view
 from provenmf.data import as_blocks
@@ -98,17 +96,6 @@ def test_topics_drawn_from_the_model_start_from_anchors():
     np.testing.assert_array_equal(view.spectrum.vectors, word_spectrum(counts, 4).vectors)
 
 
-def test_topics_of_groups_are_the_words_of_their_documents():
-    counts, classes, _ = raw_corpus(0)
-    known = WordCounts(counts)
-    topics = topics_of_groups(word_spectrum(known, 5).widened(15), 5)
-    np.testing.assert_allclose(topics.sum(axis=1), 1.0)
-    expected = np.array([counts[classes == c].sum(axis=0) for c in range(5)])
-    expected /= expected.sum(axis=1, keepdims=True)
-    distances = np.abs(topics[:, None] - expected[None]).sum(axis=2)
-    assert distances.min(axis=0).max() < 0.15
-
-
 def test_k_means_finds_groups_apart_and_leaves_none_empty():
     rng = np.random.default_rng(0)
     rows = np.repeat(np.eye(4), 25, axis=0) + 0.05 * rng.standard_normal((100, 4))
@@ -116,7 +103,7 @@ def test_k_means_finds_groups_apart_and_leaves_none_empty():
     assert clustering_accuracy(labels, np.repeat(np.arange(4), 25)) == 1.0
     same = np.ones((6, 3), dtype=np.float32)
     assert sorted(np.unique(k_means(same, 3, 2, rng))) == [0, 1, 2]
-    assert clustering_accuracy(group(rows.astype(np.float32), 4, rng), labels) == 1.0
+    assert clustering_accuracy(group([rows.astype(np.float32)], 4, rng), labels) == 1.0
 
 
 def test_scores_of_groupings_are_those_of_scikit_learn():
@@ -140,12 +127,7 @@ def test_a_large_subject_stays_together_beside_small_ones(seed):
     spread = np.where(classes == 0, 0.35, 0.05)[:, None]
     rows = (np.eye(16)[classes] + spread * rng.standard_normal((690, 16))).astype(np.float32)
     assert clustering_accuracy(k_means(rows, 4, 3, rng), classes) < 0.9
-    assert clustering_accuracy(group(rows, 4, rng), classes) > 0.98
-
-
-def test_linkage_joins_what_most_groupings_have_together():
-    groupings = [np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1, 1, 1, 2]), np.arange(6) // 3]
-    assert linked(groupings, 3).tolist() == [0, 0, 1, 1, 2, 2]
+    assert clustering_accuracy(group([rows, rows], 4, rng), classes) > 0.98
 
 
 def test_numbers_of_topics_are_compared_by_held_out_words_and_coherence():

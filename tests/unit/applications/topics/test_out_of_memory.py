@@ -51,6 +51,13 @@ def test_a_file_in_one_block_gives_the_same_bits(corpus, near, tmp_path):
     far = find_topics(on_disk(tmp_path / "counts.npz", corpus.counts), 4, **OPTIONS)
     assert_same(far, near, rounding=0)
     assert not far.corpus.matrix.in_memory
+    chosen = find_topics(on_disk(tmp_path / "counts.npz", corpus.counts), **OPTIONS)
+    assert len(chosen.topics) == 4
+    here = find_topics(corpus.counts, **OPTIONS)
+    np.testing.assert_array_equal(chosen.eigenvalues, here.eigenvalues)
+    assert far.merge([1, 2]).n_components == 3
+    far.save(tmp_path / "found.npz")
+    np.testing.assert_array_equal(load(tmp_path / "found.npz").topics, far.topics)
 
 
 @pytest.mark.parametrize("sparse", [True, False])
@@ -69,15 +76,6 @@ def test_small_blocks_in_memory_and_on_disk(corpus, near, tmp_path):
     for source in (corpus.counts, path):
         far = find_topics(as_blocks(source, block_rows=100), 4, **OPTIONS)
         assert_same(far, near, rounding=1e-5)
-
-
-def test_the_number_of_topics(corpus, tmp_path):
-    path = on_disk(tmp_path / "counts.npz", corpus.counts)
-    far = find_topics(path, **OPTIONS)
-    near = find_topics(corpus.counts, **OPTIONS)
-    assert len(far.topics) == 4
-    np.testing.assert_array_equal(far.document_weights, near.document_weights)
-    np.testing.assert_array_equal(far.eigenvalues, near.eigenvalues)
 
 
 def test_words_that_are_left_out(corpus, tmp_path):
@@ -108,13 +106,6 @@ def test_the_vocabulary_is_that_of_the_file_or_given(corpus, tmp_path):
         find_topics(path, 4, vocabulary=["a", "b"], **OPTIONS)
 
 
-def test_topics_of_a_file_can_be_edited_and_saved(corpus, tmp_path):
-    far = find_topics(on_disk(tmp_path / "counts.npz", corpus.counts), 4, **OPTIONS)
-    assert far.merge([1, 2]).n_components == 3
-    far.save(tmp_path / "found.npz")
-    np.testing.assert_array_equal(load(tmp_path / "found.npz").topics, far.topics)
-
-
 @pytest.mark.parametrize(("entry", "words"), [(np.nan, "row 1150"), (-1.0, "negative")])
 def test_wrong_entries_are_named(corpus, entry, words):
     matrix = corpus.counts.toarray()
@@ -123,6 +114,8 @@ def test_wrong_entries_are_named(corpus, entry, words):
     rows = in_chunks(sp.csr_array(matrix), 400, sparse=True)
     with pytest.raises(InvalidInput, match=words):
         find_topics(rows, 4, **OPTIONS)
+    with pytest.raises(InvalidInput, match="array with 3 axes"):
+        find_topics(rows.map_blocks(np.atleast_3d, dtype=float, new_axis=2), 2)
 
 
 def test_ways_that_hold_the_counts_say_so(corpus, tmp_path, monkeypatch):
@@ -131,12 +124,6 @@ def test_ways_that_hold_the_counts_say_so(corpus, tmp_path, monkeypatch):
     for more in ({"method": "hals"}, {"n_resamples": 10}):
         with pytest.raises(TooLarge, match="GB at once"):
             find_topics(path, 4, **OPTIONS, **more)
-
-
-def test_three_axes_are_refused():
-    da = pytest.importorskip("dask.array")
-    with pytest.raises(InvalidInput, match="array with 3 axes"):
-        find_topics(da.ones((2, 3, 4)), 2)
 
 
 def test_summaries_are_those_of_the_matrix(corpus):

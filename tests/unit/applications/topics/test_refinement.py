@@ -17,8 +17,6 @@ from provenmf.applications.topics.refinement import (
     assigned_shares,
     dirichlet_strength,
     folds_of,
-    mean_of_likes,
-    median_shares,
     refined_shares,
     shrunk_towards,
     weights_beside,
@@ -62,16 +60,6 @@ def test_weights_beside_a_word_do_not_know_it():
             np.testing.assert_allclose(weights[document, fold], expected[0], atol=1e-6)
 
 
-def plain_fold(document, column):
-    word = 2**64 - 1
-    mixed = (document * 0x9E3779B97F4A7C15 + (column + 1) * 0xBF58476D1CE4E5B9) & word
-    mixed ^= mixed >> 30
-    mixed = mixed * 0x94D049BB133111EB & word
-    mixed ^= mixed >> 31
-    mixed = mixed * 0xD6E8FEB86659FD93 & word
-    return (mixed >> 33) % SETTINGS.folds
-
-
 def test_folds_are_even_hashes_that_do_not_depend_on_the_blocks():
     counts = a_corpus(300).counts
     folds = folds_of(counts, np.arange(300))
@@ -79,9 +67,6 @@ def test_folds_are_even_hashes_that_do_not_depend_on_the_blocks():
     np.testing.assert_allclose(share, 1 / 8, atol=4 * np.sqrt(7 / 64 / len(folds)))
     part = folds_of(counts[100:200], np.arange(100, 200))
     np.testing.assert_array_equal(part, folds[counts.indptr[100] : counts.indptr[200]])
-    rows = np.repeat(np.arange(100, 200), np.diff(counts[100:200].indptr))
-    expected = [plain_fold(int(d), int(w)) for d, w in zip(rows, counts[100:200].indices)]
-    np.testing.assert_array_equal(part, expected)
 
 
 @pytest.mark.parametrize("block_rows", [80, 33])
@@ -122,16 +107,6 @@ def test_shares_equal_the_plain_rounds(block_rows):
     np.testing.assert_allclose(found[seen], expected[seen], atol=2e-3)
 
 
-def test_shares_follow_the_medians_of_their_gamma_distributions():
-    means = np.array([[0.5, 0.3, 0.2], [0.9, 0.1, 0.0], [1.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
-    totals = np.array([5000.0, 3.0, 1.0, 1e-9])
-    found = median_shares(means * totals[:, None])
-    medians = gamma.median(means[1] * totals[1] + 1e-300)
-    np.testing.assert_allclose(found[1], medians / medians.sum(), atol=1e-12)
-    np.testing.assert_allclose(found[0], means[0], atol=1e-3)  # well known: no skew is left
-    np.testing.assert_allclose(found[2:], means[2:])  # no median above zero: the means stay
-
-
 def test_well_known_words_stay_and_others_are_refined():
     rng = np.random.default_rng(3)
     shares, refined = rng.dirichlet(np.ones(4), 50), rng.dirichlet(np.ones(4), 50)
@@ -142,14 +117,6 @@ def test_well_known_words_stay_and_others_are_refined():
     np.testing.assert_array_equal(found[40:], refined[40:])
     all_noise = shrunk_towards(refined, shares, np.full(50, 10.0), np.full(50, 0.02))
     np.testing.assert_array_equal(all_noise, refined)
-
-
-def test_means_of_words_about_as_frequent():
-    frequencies, values = np.array([0.5, 0.25, 0.125, 0.125]), np.array([1.0, 2.0, 3.0, 5.0])
-    np.testing.assert_allclose(mean_of_likes(values, frequencies), values)  # groups of one word
-    expected = np.repeat(np.arange(0.5, 16, 2), 2)
-    np.testing.assert_allclose(mean_of_likes(np.arange(16.0), np.ones(16)), expected)
-    np.testing.assert_array_equal(mean_of_likes(np.ones(3), np.zeros(3)), 0.0)
 
 
 @pytest.mark.parametrize("block_rows", [40, 7])

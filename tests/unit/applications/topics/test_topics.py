@@ -7,12 +7,15 @@ import scipy.sparse as sp
 from provenmf import load
 from provenmf.applications import Topics, count_words
 from provenmf.applications import find_topics as find_and_confirm
-from provenmf.applications.topics.corpus import tf_idf
+from provenmf.applications.topics.corpus import WordCounts, tf_idf
+from provenmf.applications.topics.find import pooled_shares
+from provenmf.applications.topics.inference import topics_of
+from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io import Corpus
 from provenmf.metrics.matching import clustering_accuracy
-from provenmf.metrics.topics import match_topics
+from provenmf.metrics.topics import match_topics, relevance, top_words
 
 find_topics = partial(find_and_confirm, evidence=False)
 
@@ -92,14 +95,20 @@ def test_texts_are_counted(kind):
     assert set(found.vocabulary) == set(chosen)
 
 
-def test_columns_of_a_frame_are_the_words():
+def test_counts_with_the_names_of_their_words():
     frames = pytest.importorskip("pandas")
     counts = count_words(small_corpus(60)[0])
+    expected = find_topics(counts, 3)
     frame = frames.DataFrame(counts.matrix.toarray(), columns=counts.vocabulary)
-    found, expected = find_topics(frame, 3), find_topics(counts, 3)
+    assert find_topics(frame, 3).anchor_words == expected.anchor_words
+    columns = {str(word): number for number, word in enumerate(counts.vocabulary)}
+    found = find_topics(counts.matrix, 3, vocabulary=columns)
     assert found.anchor_words == expected.anchor_words
-    series = frames.Series(small_corpus(60)[0])
-    assert find_topics(series, 3).anchor_words == expected.anchor_words
+    assert len(found) == 3 and list(found) == found.top_words()
+    assert found.top_words()[0][0] in str(found)
+    table = found.topic_info()
+    assert table["topic"].tolist() == [1, 2, 3] and table["share"].is_monotonic_decreasing
+    assert table["documents"].sum() == 60
 
 
 @pytest.mark.parametrize("name", ["n_components", "k"])
@@ -121,23 +130,6 @@ def test_texts_of_a_series_generator_or_table():
     np.testing.assert_array_equal(again.topics, found.topics)
     with pytest.raises(InvalidInput, match=r"give one column, as in documents\['body'\]"):
         find_topics(frames.DataFrame({"year": 1, "body": texts}), 3)
-
-
-def test_a_vocabulary_may_be_a_dict():
-    counts = count_words(small_corpus(60)[0])
-    columns = {str(word): number for number, word in enumerate(counts.vocabulary)}
-    found = find_topics(counts.matrix, 3, vocabulary=columns)
-    assert found.anchor_words == find_topics(counts, 3).anchor_words
-
-
-def test_topics_print_their_words_and_have_a_table():
-    pytest.importorskip("pandas")
-    found = find_topics(small_corpus(60)[0], 3)
-    assert len(found) == 3 and list(found) == found.top_words()
-    table = found.topic_info()
-    assert table["topic"].tolist() == [1, 2, 3] and table["share"].is_monotonic_decreasing
-    assert table["documents"].sum() == 60
-    assert found.top_words()[0][0] in str(found)
 
 
 def test_several_words_or_a_tokenizer():
@@ -250,3 +242,39 @@ def test_examples_are_long_documents_and_coherence_is_npmi():
     assert np.all((found.cv >= 0) & (found.cv <= 1))
     assert any("c_v" in name for name in found.scores())
     assert any("NPMI" in meaning for meaning in found.scores())
+
+
+def test_pooled_shares_are_the_mean_of_company_and_documents():
+    corpus = topic_corpus(300, 90, 3, word_concentration=0.05, random_state=5)
+    rng = np.random.default_rng(0)
+    by_points, weights = rng.dirichlet(np.ones(3), 90), rng.dirichlet(np.ones(3), 300)
+    counts = corpus.counts.toarray()
+    counts[:, 7] = 0
+    there = counts > 0
+    expected = np.zeros((3, 90))
+    for word in np.flatnonzero(there.any(axis=0)):
+        expected[:, word] = np.sqrt(by_points[word] * weights[there[:, word]].mean(axis=0))
+    for given in (counts, as_blocks(counts, block_rows=70)):
+        found = pooled_shares(by_points, weights, WordCounts(given))
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_top_words_are_ranked_by_word_shares(tmp_path):
+    corpus = topic_corpus(300, 90, 3, word_concentration=0.05, random_state=5)
+    found = find_topics(corpus.counts, 3, certify=False)
+    shares, frequency = found.word_shares.astype(float), found.word_frequency
+    scores = relevance(
+        topics_of(shares.T, frequency), frequency, mix=0.1, documents=shares * found.word_documents
+    )
+    np.testing.assert_array_equal(found.top_columns(8), top_words(scores, 8))
+    found.save(tmp_path / "topics.npz")
+    again = load(tmp_path / "topics.npz")
+    np.testing.assert_array_equal(again.word_shares, found.word_shares)
+    assert again.word_shares.dtype == np.float32
+    assert again.top_words(8) == found.top_words(8)
+    found = find_topics(corpus.counts, 3, certify=False, random_state=0, method="hals")
+    assert found.word_shares is None  # ranked by the topics themselves
+    joint = found.topics * found.share[:, None]
+    documents = joint / np.maximum(joint.sum(axis=0), 1e-300) * found.word_documents
+    scores = relevance(found.topics, found.word_frequency, mix=0.1, documents=documents)
+    np.testing.assert_array_equal(found.top_columns(3), top_words(scores, 3))
