@@ -48,10 +48,11 @@ def assert_same(far, near, *, rounding):
 
 
 def test_a_file_in_one_block_gives_the_same_bits(corpus, near, tmp_path):
-    far = find_topics(on_disk(tmp_path / "counts.npz", corpus.counts), 4, **OPTIONS)
+    path = on_disk(tmp_path / "counts.npz", corpus.counts)
+    far = find_topics(path, 4, **OPTIONS)
     assert_same(far, near, rounding=0)
     assert not far.corpus.matrix.in_memory
-    chosen = find_topics(on_disk(tmp_path / "counts.npz", corpus.counts), **OPTIONS)
+    chosen = find_topics(path, **OPTIONS)
     assert len(chosen.topics) == 4
     here = find_topics(corpus.counts, **OPTIONS)
     np.testing.assert_array_equal(chosen.eigenvalues, here.eigenvalues)
@@ -115,7 +116,7 @@ def test_wrong_entries_are_named(corpus, entry, words):
     with pytest.raises(InvalidInput, match=words):
         find_topics(rows, 4, **OPTIONS)
     with pytest.raises(InvalidInput, match="array with 3 axes"):
-        find_topics(rows.map_blocks(np.atleast_3d, dtype=float, new_axis=2), 2)
+        find_topics(in_chunks(corpus.counts, 400, sparse=False)[..., None], 2)
 
 
 def test_ways_that_hold_the_counts_say_so(corpus, tmp_path, monkeypatch):
