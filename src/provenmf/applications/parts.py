@@ -39,8 +39,8 @@ class Parts(Answer):
         Rows and columns of one image.
     names : tuple of str
         Names of the images.
-    pixel_scale : float or None
-        What pixels were divided by to lie in [0, 1]; None if a file of version 0.1 does not say.
+    pixel_scale : float
+        What pixels were divided by to lie in [0, 1].
     example_images : ndarray of shape (examples, rows, columns) or None
         The first images.
 
@@ -65,7 +65,7 @@ class Parts(Answer):
 
     image_shape: tuple[int, int]
     names: tuple[str, ...]
-    pixel_scale: float | None = None
+    pixel_scale: float = 1.0
     example_images: Annotated[NDArray[np.float64], Shape("examples", "rows", "columns")] | None = (
         None
     )
@@ -121,12 +121,7 @@ class Parts(Answer):
         -------
         ndarray of shape (images, k)
         """
-        images = as_images(data, shape=self.image_shape, scale=self.pixel_scale or 1.0)
-        if self.pixel_scale is None and images.pixels.max() > 1:
-            raise InvalidInput(
-                "data has pixels above 1, and the result does not say what pixels were divided by: "
-                "divide them as those of the result were"
-            )
+        images = as_images(data, shape=self.image_shape, scale=self.pixel_scale)
         if images.shape != self.image_shape:
             raise InvalidInput(
                 f"data has images of {images.shape[0]} x {images.shape[1]} pixels, not "

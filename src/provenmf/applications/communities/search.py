@@ -36,6 +36,7 @@ from provenmf.applications.communities.corners import (
 from provenmf.applications.communities.embedding import Embedding, embed, node_plane, node_points
 from provenmf.applications.communities.likelihood import (
     SETTINGS,
+    as_shares,
     judge,
     likelihood_memberships,
     number_of_communities,
@@ -125,15 +126,16 @@ def find_communities(
     members, pure = found.members, found.pure
     # Where eigenvectors describe a few dense regions of a graph with many more communities, links
     # favor another division than the one that was asked for (known memberships of co-authors).
-    compared = scale and (
-        found.embedding.share >= LEAST_SHARE or not wants_more(adjacency, n_communities)
-    )
-    if (refine is True or (refine and compared)) and n_communities > 1:
+    described = found.embedding.share >= LEAST_SHARE
+    if n_communities > 1 and (
+        refine is True
+        or (refine and scale and (described or not wants_more(adjacency, n_communities)))
+    ):
         members, reasons = _by_links(adjacency, search, found.members, refine)
         notes += reasons
     if members is not found.members:
         pure = _representatives(adjacency, members.memberships)
-    elif scale and found.embedding.share < LEAST_SHARE:
+    elif scale and not described:
         notes.append(
             f"the leading eigenvectors describe {found.embedding.share:.0%} of the nodes: each "
             "community rests on its pure node alone"
@@ -205,7 +207,12 @@ class _Search:
         notes += found_fewer(factorization, k, "communities")
         if self.scale and embedding.share >= LEAST_SHARE and len(anchors) == k:
             model = NodeModel(adjacency, embedding.vectors, embedding.eigenvalues[:-1], plane)
-            found = averaged_members(model, nodes, anchors, bars)
+            corners, n_averaged, covariances = averaged_corners(model, nodes, anchors)
+            shares, unknown = memberships_in_plane(model, corners)
+            errors = None
+            if bars:
+                errors = membership_error_bars(model, corners, covariances, shares, unknown)
+            found = Members(shares, unknown, n_averaged, errors)
         else:
             found = Members(*memberships_of(embedding.vectors, nodes[anchors]))
         found = from_neighbors(adjacency, found)
@@ -215,16 +222,6 @@ class _Search:
         """Find memberships in a part of the links, without certificate and messages."""
         options = {**self.options, "certify": False, "callback": None}
         return replace(self, options=options).run(seen, bars=False).members.memberships
-
-
-def averaged_members(
-    model: NodeModel, nodes: NDArray[np.intp], anchors: NDArray[np.intp], bars: bool
-) -> Members:
-    """Return memberships on corners averaged over the nodes at them, with error bars if asked."""
-    corners, n_averaged, covariances = averaged_corners(model, nodes, anchors)
-    found, unknown = memberships_in_plane(model, corners)
-    errors = membership_error_bars(model, corners, covariances, found, unknown) if bars else None
-    return Members(found, unknown, n_averaged, errors)
 
 
 def from_neighbors(adjacency: sp.csr_array, members: Members) -> Members:
@@ -269,23 +266,24 @@ def _by_links(
         judged = judge(adjacency, k, search.quiet)
     except InvalidInput:  # the links that are left do not support as many communities
         judged = None
-    chosen = "spectral" if judged is None else judged.chosen
+    chosen = "spectral" if judged is None else judged[0]
     if refine is True and chosen == "spectral":
-        chosen = "labels"
+        chosen, judged = "labels", None
     if chosen == "spectral":
         return spectral, []
-    both = likelihood_memberships(adjacency, k, spectral.memberships)
-    # Even where nodes have one community, the shares of their links tell how clearly.
-    found = both["shares"] if chosen == "shares" else (both["labels"] + both["shares"]) / 2
-    how = {
-        "labels": "each node is mainly in the community where its links are likeliest",
-        "shares": "memberships are the shares of a node's links",
-    }[chosen]
-    note = f"memberships by the likelihood of the links, not by eigenvectors: {how}"
-    if judged is not None and judged.chosen == chosen:
+    found = likelihood_memberships(adjacency, k, spectral.memberships)[chosen]
+    note = "memberships by the likelihood of the links, not by eigenvectors: "
+    if chosen == "labels":
+        # Even where nodes have one community, the shares of their links tell how clearly.
+        found = (found + as_shares(adjacency @ found)) / 2
+        note += "each node is mainly in the community where its links are likeliest"
+    else:
+        note += "memberships are the shares of a node's links"
+    if judged is not None:
+        _, gain, error = judged
         note += (
-            f"; held-out links are likelier by a factor of {np.exp(judged.gain):.3g} (log "
-            f"{judged.gain:.2g} +/- {judged.error:.1g})"
+            f"; held-out links are likelier by a factor of {np.exp(gain):.3g} (log {gain:.2g} "
+            f"+/- {error:.1g})"
         )
     alone = np.asarray(adjacency.sum(axis=1)).ravel() == 0
     found[alone] = found[~alone].mean(axis=0)

@@ -192,8 +192,13 @@ def climbed(
     try:
         objective = _objective(points, start.vertices, filled)
         units = _units(start.vertices)
+
+        def in_units(scaled: Floats) -> tuple[float, Floats]:
+            value, gradient = objective(scaled * units)
+            return value, gradient * units
+
         found = minimize(
-            lambda scaled: _in_units(objective, scaled, units),
+            in_units,
             first / units,
             jac=True,
             method="L-BFGS-B",
@@ -222,14 +227,6 @@ def _units(vertices: Floats) -> Floats:
     heights = 1.0 / np.linalg.norm(_facets(vertices)[:-1], axis=0)
     moves = np.tile(1.0 / np.sqrt(np.maximum(heights, 1.0)), (k, 1))
     return np.concatenate([moves.ravel(), np.ones(k), np.full(k, PURE**-0.5)])
-
-
-def _in_units(
-    objective: Callable[[Floats], tuple[float, Floats]], scaled: Floats, units: Floats
-) -> tuple[float, Floats]:
-    """Return the objective and its gradient as a function of unknowns in these units."""
-    value, gradient = objective(scaled * units)
-    return value, gradient * units
 
 
 def _split(unknowns: Floats, k: int) -> tuple[Floats, Floats, Floats]:

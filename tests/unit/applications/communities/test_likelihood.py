@@ -8,7 +8,6 @@ from sklearn.metrics import normalized_mutual_info_score
 from provenmf.applications import find_communities
 from provenmf.applications.communities.likelihood import (
     SETTINGS,
-    improved,
     judge,
     link_shares,
     merged,
@@ -79,13 +78,6 @@ def test_the_likelihood_of_a_partition_by_hand():
     constant = degrees @ np.log(np.maximum(degrees, 1)) * 2
     found = partition(adjacency, groups, 2)
     assert found.log_likelihood == pytest.approx((expected - constant) / 2)
-
-
-def test_moves_never_lower_the_likelihood():
-    adjacency, groups = labelled([40, 30, 20], 8, 0.3)
-    start = np.random.default_rng(0).permutation(groups)
-    found = improved(adjacency, start, 3)
-    assert found.log_likelihood > partition(adjacency, start, 3).log_likelihood
 
 
 def test_halves_of_cliques_are_merged_again():
