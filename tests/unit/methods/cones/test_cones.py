@@ -3,7 +3,7 @@ import pytest
 
 from provenmf import ConeNMF
 from provenmf.data import as_blocks
-from provenmf.datasets.cones import equiangular_axes, sample_cones
+from provenmf.datasets.cones import equiangular_axes, paper_cones, sample_cones
 from provenmf.errors import DegenerateData
 from provenmf.methods.cones.solver import cones, nearest_component_encoder
 
@@ -113,3 +113,30 @@ def test_rounding_does_not_choose_the_first_centroid():
     assert cones(as_blocks(rows), 3).anchors[0] == 0
     rows[30] *= 1.001
     assert cones(as_blocks(rows), 3).anchors[0] == 30
+
+
+@pytest.fixture(scope="module")
+def papers():
+    return paper_cones(150, n_columns=60, n_components=5, random_state=0)
+
+
+def test_fitted_attributes(papers):
+    model = ConeNMF(5).fit(papers.data)
+    assert model.components_.shape == model.centroids_.shape == (5, 60)
+    assert model.labels_.shape == (150,)
+    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
+    np.testing.assert_allclose(np.linalg.norm(model.centroids_, axis=1), 1)
+    unit = papers.data[model.anchors_]
+    np.testing.assert_allclose(model.centroids_, unit / np.linalg.norm(unit, axis=1, keepdims=True))
+
+
+def test_new_rows_are_coded_by_the_nearest_component(papers):
+    model = ConeNMF(5).fit(papers.data)
+    weights = model.transform(3 * model.components_)
+    np.testing.assert_allclose(weights, 3 * np.eye(5), atol=1e-12)
+    assert not model.transform(np.zeros((2, 60))).any()
+
+
+def test_auto_finds_the_number_of_cones(papers):
+    for n_components in (None, "auto"):
+        assert ConeNMF(n_components).fit(papers.data).n_components_ == 5

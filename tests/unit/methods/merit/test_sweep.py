@@ -173,16 +173,6 @@ def test_columns_of_parts_are_those_of_all_rows():
     np.testing.assert_allclose(found.mass, np.exp((C - C.max(axis=0)) / 1e-2).sum(axis=0))
 
 
-def test_pairs_of_some_rows_are_replaced(dense):
-    mixture, rows = mixture_of(300), np.array([2, 50, 299])
-    np.testing.assert_array_equal(dense(mixture.part(rows)), weights()[rows])
-    other, expected = np.eye(3, len(DICTIONARY), 5), weights()
-    expected[rows] = other
-    pairs = pairs_of(other, np.arange(len(DICTIONARY)), 0)
-    mixture.change(lambda some: some.put(rows, pairs))
-    np.testing.assert_array_equal(dense(mixture), expected)
-
-
 @pytest.mark.parametrize("lam", [1e-3, LAM, 50.0])
 def test_levels_that_charge_one_vertex_each(lam, dense):
     """The bound is that of the levels as written, no vertex is overcharged, and blocks agree."""

@@ -107,21 +107,3 @@ def test_too_many_rows_are_refused_with_the_size_needed():
     data = sp.csr_array((100_000, 3))
     with pytest.raises(TooLarge, match=r"320\.0 GB"):
         fast_gradient(as_blocks(data), 2)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [np.ones((6, 4)), np.zeros((4, 3)), np.ones((1, 3)), np.arange(5.0)[:, None]],
-    ids=["all equal", "all zero", "n = 1", "d = 1"],
-)
-def test_awkward_data_give_an_answer(data):
-    found = fast_gradient(as_blocks(data), 1, max_iter=50)
-    assert len(found.anchors) == 1
-    assert np.isfinite(found.state.diagonal).all()
-
-
-def test_duplicates_and_zero_rows():
-    data = np.vstack([np.repeat(np.eye(3), 2, axis=0), np.zeros((2, 3))])
-    found = fast_gradient(as_blocks(data), 3, rng=np.random.default_rng(0))
-    assert {int(a) // 2 for a in found.anchors} <= {0, 1, 2}
-    assert np.isfinite(found.state.diagonal).all()
