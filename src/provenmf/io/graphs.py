@@ -63,7 +63,7 @@ def as_graph(
     where: str = "graph",
     directed: bool = False,
 ) -> Graph:
-    """Return an adjacency matrix or a networkx graph as a `Graph`.
+    """Return an adjacency matrix, edges as rows of two numbers, or a networkx graph as a `Graph`.
 
     Directed edges are made mutual (the larger of the two weights), self-loops are dropped,
     weights are kept; `notes` say which of this happened.
@@ -72,11 +72,13 @@ def as_graph(
         return graph
     if hasattr(graph, "nodes") and hasattr(graph, "is_directed"):
         return _from_networkx(graph, where)
+    if _is_edge_list(graph):
+        return _from_edge_array(np.asarray(graph), where)
     adjacency = sparse_numbers(graph, where).copy()  # it is changed below
     if adjacency.shape[0] != adjacency.shape[1]:
         raise InvalidInput(
-            f"{where} has shape {adjacency.shape}: give a square adjacency matrix, or edges as a "
-            "networkx graph"
+            f"{where} has shape {adjacency.shape}: give a square adjacency matrix, or edges as "
+            "rows of two node numbers"
         )
     notes: list[str] = []
     adjacency.eliminate_zeros()
@@ -102,6 +104,24 @@ def as_graph(
     if names is None:
         names = [str(node) for node in range(adjacency.shape[0])]
     return Graph(adjacency, np.array(names, dtype=np.str_), tuple(notes))
+
+
+def _is_edge_list(graph: object) -> bool:
+    """Tell whether an array has a row of two node numbers for each edge; 2 x 2 is an adjacency."""
+    if not isinstance(graph, np.ndarray) or graph.ndim != 2 or graph.shape[1] != 2:
+        return False
+    whole = np.issubdtype(graph.dtype, np.integer)
+    return whole and graph.shape[0] != 2 and bool(graph.min(initial=0) >= 0)
+
+
+def _from_edge_array(edges: NDArray[Any], where: str) -> Graph:
+    """Return a graph whose nodes are the numbers that occur, in their order."""
+    nodes, ends = np.unique(edges, return_inverse=True)
+    first, second = ends.reshape(edges.shape).T
+    size = (len(nodes), len(nodes))
+    adjacency = sp.csr_array((np.ones(len(edges)), (first, second)), shape=size)
+    mutual = sp.csr_array(((adjacency + adjacency.T) > 0).astype(np.float64))
+    return as_graph(mutual, [str(node) for node in nodes], where=where)
 
 
 def _from_networkx(graph: Any, where: str) -> Graph:
