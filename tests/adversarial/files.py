@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import zipfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -39,26 +39,11 @@ from provenmf.methods.checkpoint import Keeper
 
 CHILD_SECONDS = 2  # CPU seconds for a guarded reader; damaged HDF5 files keep it busy for ever
 X = sp.random(12, 6, 0.5, random_state=0, format="csr")
+Maker = Callable[[Path], Any]
+Reader = Callable[[Path], Any]
 TOKENS = (b"\x1b[2J", b"\x07", b"a" * 6000, b"nan", b"inf", b"-1", b"1e999", b"\x00", b"\xff" * 4)
 TOKENS += (b"\x7f\xff\xff\xff", b"\n", b",", b'"', b"99999999999", b"{", b"[" * 40, b"%", b"e")
 TOKENS += (b"\xef\xbb\xbf",)
-
-
-def _npy() -> bytes:
-    return _written(lambda file: np.save(file, X.toarray()))
-
-
-def _written(write: Callable[[Any], Any]) -> bytes:
-    file = io.BytesIO()
-    write(file)
-    return file.getvalue()
-
-
-def _through_path(name: str, write: Callable[[Path], Any]) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, name)
-        write(path)
-        return path.read_bytes()
 
 
 def _h5ad(path: Path) -> None:
@@ -71,8 +56,8 @@ def _matlab_7_3(path: Path) -> None:
     import h5py
 
     with h5py.File(path, "w") as file:
-        file["M"] = X.toarray()
-        file.create_group("record")["field"] = X.toarray()
+        file["M"] = DENSE
+        file.create_group("record")["field"] = DENSE
         file["letters"] = np.array([72, 105], dtype=np.uint16)
         file["letters"].attrs["MATLAB_class"] = np.bytes_("char")
         file["waves"] = np.zeros((3, 2), dtype=[("real", "f8"), ("imag", "f8")])
@@ -84,41 +69,26 @@ def _parquet(path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = {f"c{j}": X.toarray()[:, j] for j in range(4)}
+    columns = {f"c{j}": DENSE[:, j] for j in range(4)}
     pq.write_table(pa.table({"text": [f"red green {i}" for i in range(12)], **columns}), path)
 
 
-def _graphml(path: Path) -> None:
+def _network(path: Path) -> None:
     import networkx
 
-    networkx.write_graphml(networkx.karate_club_graph(), path)
-
-
-def _gml(path: Path) -> None:
-    import networkx
-
-    networkx.write_gml(networkx.relabel_nodes(networkx.karate_club_graph(), str), path)
-
-
-def _cube(file: Any) -> None:
-    np.savez(file, Y=X.toarray() + 1, nrow=3, ncol=4)
-
-
-def _matlab_cube() -> bytes:
-    return _written(lambda f: scipy.io.savemat(f, {"Y": DENSE + 1, "nrow": 3, "ncol": 4}))
+    graph = networkx.relabel_nodes(networkx.karate_club_graph(), str)
+    getattr(networkx, f"write_{path.suffix[1:]}")(graph, path)
 
 
 def _picture(path: Path) -> None:
     from PIL import Image
 
-    Image.fromarray((X.toarray() * 255).astype(np.uint8)).save(path)
+    Image.fromarray((DENSE * 255).astype(np.uint8)).save(path)
 
 
 def _maps(path: Path) -> None:
-    write_maps(path, np.arange(60, dtype=float).reshape(5, 3, 4), list("abcde"), MAP_INFO)
-
-
-MAP_INFO = "UTM, 1, 1, 500000, 4600000, 30, 30, 33, South, WGS-84"
+    where = "UTM, 1, 1, 500000, 4600000, 30, 30, 33, South, WGS-84"
+    write_maps(path, np.arange(60, dtype=float).reshape(5, 3, 4), list("abcde"), where)
 
 
 def _topics(path: Path) -> None:
@@ -130,35 +100,14 @@ def _sparse_rows(path: Path) -> None:
     write_sparse_rows(path, [sp.csr_array(X)], 6, names)
 
 
-STATE = {"state": {"factors": (np.eye(3), np.ones(4)), "set": frozenset({1, 2})}, "done": 3}
-
-
 def _keeper(path: Path) -> Keeper:
     keeper = Keeper(Checkpoint(path.parent), {"data": "ab", "method": "HALS"})
     keeper.seed(7)
     return keeper
 
 
-DOCUMENTS = ["ship sail wave föhn", "bread oven flour"] * 6
-LINES = [json.dumps({"text": text, "id": i % 3}) + "\n" for i, text in enumerate(DOCUMENTS)]
-TEXTS = "".join(LINES).encode()
-TABLE = b"name,a,b,c\n" + b"".join(b"r%d,%d,2.5,1e-3\n" % (i, i) for i in range(9))
-EDGES = b"".join(b"%d %d 1.5\n" % (i, (i * 7 + 1) % 11) for i in range(20))
-HEADER = (
-    b"ENVI\nsamples = 4\nlines = 3\nbands = 5\nheader offset = 0\ndata type = 4\n"
-    b"interleave = bsq\nbyte order = 0\nwavelength = {1, 2, 3, 4, 5}\n"
-)
-DENSE = X.toarray()
-PAJEK = b'*vertices 3\n1 "a"\n2 "b"\n3 "c"\n*edges\n1 2 1.5\n2 3\n'
-
-
 def _result(path: Path) -> None:
     SPA(2).fit(DENSE).factorization_.save(path)
-
-
-def _matlab(**options: Any) -> bytes:
-    content = {"X": DENSE, "S": X.tocsc(), "t": "a"}
-    return _written(lambda file: scipy.io.savemat(file, content, **options))
 
 
 def _with_counts(vocabulary: Path) -> Any:
@@ -166,103 +115,143 @@ def _with_counts(vocabulary: Path) -> Any:
     return readers.read_counts(vocabulary.with_name("counts.npy"), vocabulary)
 
 
-def _mtx() -> bytes:
-    return _written(lambda file: scipy.io.mmwrite(file, X))
-
-
 def _with_header(image: Path) -> Any:
     image.with_suffix(".hdr").write_bytes(HEADER)
     return readers.read_cube(image.with_suffix(".hdr"))
 
 
-def _as_images(path: Path) -> Any:
-    return readers.read_images(path, shape=(4, 5))
+def npy(array: Any) -> Maker:
+    return lambda path: np.save(path, array)
+
+
+def npz(**arrays: Any) -> Maker:
+    return lambda path: np.savez_compressed(path, **arrays)
+
+
+def sparse(matrix: Any) -> Maker:
+    return lambda path: sp.save_npz(path, matrix)
+
+
+def mtx(matrix: Any) -> Maker:
+    return lambda path: scipy.io.mmwrite(path, matrix)
+
+
+def mat(packed: bool = False, **arrays: Any) -> Maker:
+    return lambda path: scipy.io.savemat(path, arrays, do_compression=packed)
+
+
+def part(key: str) -> Reader:
+    return lambda path: readers.read_matrix(path, key)
+
+
+def by(column: str) -> Reader:
+    return lambda path: read_column(path, column, [])
+
+
+def in_blocks(path: Path) -> Any:
+    return as_blocks(path).everything()
+
+
+def images_of(*shape: int) -> Reader:
+    return lambda path: readers.read_images(path, shape=shape)
 
 
 def _converted(path: Path) -> Any:
     return convert(path, path.with_name("out.npz"))
 
 
+DENSE = X.toarray()
+LINKS = X @ X.T
 CUBE = np.arange(60, dtype=float).reshape(3, 4, 5) + 1
+STATE = {"state": {"factors": (np.eye(3), np.ones(4)), "set": frozenset({1, 2})}, "done": 3}
+DOCUMENTS = ["ship sail wave föhn", "bread oven flour"] * 6
+LINES = [json.dumps({"text": text, "id": i % 3}) + "\n" for i, text in enumerate(DOCUMENTS)]
+TEXTS = "".join(LINES).encode()
+TABLE = b"name,a,b,c\n" + b"".join(b"r%d,%d,2.5,1e-3\n" % (i, i) for i in range(9))
+TABBED = TABLE.replace(b",", b"\t")
+EDGES = b"".join(b"%d %d 1.5\n" % (i, (i * 7 + 1) % 11) for i in range(20))
+HEADER = (
+    b"ENVI\nsamples = 4\nlines = 3\nbands = 5\nheader offset = 0\ndata type = 4\n"
+    b"interleave = bsq\nbyte order = 0\nwavelength = {1, 2, 3, 4, 5}\n"
+)
+PAJEK = b'*vertices 3\n1 "a"\n2 "b"\n3 "c"\n*edges\n1 2 1.5\n2 3\n'
 RECORDS = ("record.npz", "topics.npz")  # their content is damaged, not the archive
 
-# name of the file: how to make a good one, how to read it
-FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
-    "m.npy": (_npy, readers.read_matrix),
-    "m.npz": (lambda: _written(lambda f: np.savez_compressed(f, X=DENSE)), readers.read_matrix),
-    "sparse.npz": (lambda: _written(lambda f: sp.save_npz(f, X)), readers.read_matrix),
-    "m.csv": (lambda: TABLE, readers.read_table),
-    "m.tsv.gz": (lambda: gzip.compress(TABLE.replace(b",", b"\t"), mtime=0), readers.read_table),
-    "m.mtx": (lambda: _written(lambda f: scipy.io.mmwrite(f, X)), readers.read_matrix),
-    "dense.mtx": (lambda: _written(lambda f: scipy.io.mmwrite(f, DENSE)), readers.read_matrix),
-    "m.mat": (_matlab, lambda path: readers.read_matrix(path, "S")),
-    "packed.mat": (lambda: _matlab(do_compression=True), lambda p: readers.read_matrix(p, "X")),
-    "new.mat": (lambda: _through_path("m", _matlab_7_3), lambda p: readers.read_matrix(p, "M")),
-    "m.h5ad": (lambda: _through_path("m", _h5ad), readers.read_matrix),
-    "m.parquet": (lambda: _through_path("m", _parquet), readers.read_matrix),
-    "t.parquet": (lambda: _through_path("m", _parquet), readers.read_texts),
-    "t.jsonl": (lambda: TEXTS, readers.read_texts),
-    "t.jsonl.xz": (lambda: lzma.compress(TEXTS), readers.read_texts),
-    "t.csv": (lambda: "\n".join(["text", *DOCUMENTS]).encode(), readers.read_texts),
-    "t.txt": (lambda: "\n".join(DOCUMENTS).encode(), readers.read_texts),
-    "g.txt": (lambda: EDGES, readers.read_graph),
-    "g.graphml": (lambda: _through_path("g.graphml", _graphml), readers.read_graph),
-    "cube.npz": (lambda: _written(_cube), readers.read_cube),
-    "cube.hdr": (lambda: HEADER, readers.read_cube),
-    "cube.tif": (lambda: _through_path("m.tif", _maps), readers.read_cube),
-    "g.gml": (lambda: _through_path("g.gml", _gml), readers.read_graph),
-    "g.net": (lambda: PAJEK, readers.read_graph),
-    "t.json": (lambda: json.dumps(DOCUMENTS).encode(), readers.read_texts),
-    "semicolon.csv": (lambda: b"id;text\n" + b"1;red green\n" * 9, readers.read_texts),
-    "pictures/p.png": (lambda: _through_path("p.png", _picture), readers.read_images),
-    "pictures/p.jpg": (lambda: _through_path("p.jpg", _picture), readers.read_images),
-    "result.npz": (lambda: _through_path("r.npz", _result), load),
-    "record.npz": (lambda: _through_path("r.npz", _result), load),
-    "topics.npz": (lambda: _through_path("r.npz", _topics), load),
-    "rows.npz": (lambda: _through_path("r.npz", _sparse_rows), lambda p: as_blocks(p).everything()),
-    "blocks.npy": (_npy, lambda path: as_blocks(path).everything()),
-    "gaps.csv": (
-        lambda: TABLE.replace(b"4,2.5", b"4,"),
-        lambda p: readers.read_table(p, missing=True),
-    ),
-    "pictures/p.tif": (lambda: _through_path("p.tif", _picture), readers.read_images),
-    "pictures/p.gif": (lambda: _through_path("p.gif", _picture), readers.read_images),
-    "pictures/p.bmp": (lambda: _through_path("p.bmp", _picture), readers.read_images),
-    "pictures/p.pgm": (lambda: _through_path("p.pgm", _picture), readers.read_images),
-    "state.npz": (lambda: _through_path("s.npz", lambda p: save_snapshot(p, STATE)), load_snapshot),
-    "fit.json": (lambda: _through_path("fit.json", _keeper), _keeper),
-    "by.jsonl": (lambda: TEXTS, lambda path: read_column(path, "id", [])),
-    "by.csv": (lambda: TABLE, lambda path: read_column(path, "a", [])),
-    "words.txt": (lambda: "ä\nb\nc\nd\ne\nf\n".encode(), _with_counts),
-    "letters/t.txt": (lambda: DOCUMENTS[0].encode(), readers.read_texts),
-    "cube.mat": (_matlab_cube, readers.read_cube),
-    "images.npz": (
-        lambda: _written(lambda f: np.savez(f, X=DENSE)),
-        lambda path: readers.read_images(path, shape=(2, 3)),
-    ),
-    "g.mtx": (lambda: _written(lambda f: scipy.io.mmwrite(f, X @ X.T)), readers.read_graph),
-    "m.txt": (lambda: TABLE.replace(b",", b" "), readers.read_table),
-    "m.mtx.gz": (lambda: gzip.compress(_mtx(), mtime=0), readers.read_matrix),
-    "t.tsv": (lambda: b"text\tid\n" + b"red green\t1\n" * 9, readers.read_texts),
-    "by.tsv": (lambda: TABLE.replace(b",", b"\t"), lambda path: read_column(path, "a", [])),
-    "by.parquet": (lambda: _through_path("m", _parquet), lambda p: read_column(p, "c1", [])),
-    "cube.npy": (lambda: _written(lambda f: np.save(f, CUBE)), readers.read_cube),
-    "cube.img": (lambda: CUBE.astype("f4").tobytes(), _with_header),
-    "images.npy": (lambda: _written(lambda f: np.save(f, CUBE)), readers.read_images),
-    "images.mat": (lambda: _written(lambda f: scipy.io.savemat(f, {"X": CUBE})), _as_images),
-    "g.npz": (lambda: _written(lambda f: sp.save_npz(f, X @ X.T)), readers.read_graph),
-    "g.npy": (lambda: _written(lambda f: np.save(f, (X @ X.T).toarray())), readers.read_graph),
-    "g.mat": (lambda: _written(lambda f: scipy.io.savemat(f, {"A": X @ X.T})), readers.read_graph),
-    "stop.txt": (lambda: "the\nof und über\n".encode(), lambda p: read_stop_words(str(p))),
-    "to.mtx": (_mtx, _converted),
-    "to.csv": (lambda: TABLE, _converted),
-    "to.h5ad": (lambda: _through_path("m", _h5ad), _converted),
+# name of the file: the content of a good one or how to write it, how to read it
+FORMATS: dict[str, tuple[bytes | Maker, Reader]] = {
+    "m.npy": (npy(DENSE), readers.read_matrix),
+    "m.npz": (npz(X=DENSE), readers.read_matrix),
+    "sparse.npz": (sparse(X), readers.read_matrix),
+    "m.csv": (TABLE, readers.read_table),
+    "m.tsv.gz": (gzip.compress(TABBED, mtime=0), readers.read_table),
+    "m.mtx": (mtx(X), readers.read_matrix),
+    "dense.mtx": (mtx(DENSE), readers.read_matrix),
+    "m.mat": (mat(X=DENSE, S=X.tocsc(), t="a"), part("S")),
+    "packed.mat": (mat(True, X=DENSE, S=X.tocsc(), t="a"), part("X")),
+    "new.mat": (_matlab_7_3, part("M")),
+    "m.h5ad": (_h5ad, readers.read_matrix),
+    "m.parquet": (_parquet, readers.read_matrix),
+    "t.parquet": (_parquet, readers.read_texts),
+    "t.jsonl": (TEXTS, readers.read_texts),
+    "t.jsonl.xz": (lzma.compress(TEXTS), readers.read_texts),
+    "t.csv": ("\n".join(["text", *DOCUMENTS]).encode(), readers.read_texts),
+    "t.txt": ("\n".join(DOCUMENTS).encode(), readers.read_texts),
+    "g.txt": (EDGES, readers.read_graph),
+    "g.graphml": (_network, readers.read_graph),
+    "cube.npz": (npz(Y=DENSE + 1, nrow=3, ncol=4), readers.read_cube),
+    "cube.hdr": (HEADER, readers.read_cube),
+    "cube.tif": (_maps, readers.read_cube),
+    "g.gml": (_network, readers.read_graph),
+    "g.net": (PAJEK, readers.read_graph),
+    "t.json": (json.dumps(DOCUMENTS).encode(), readers.read_texts),
+    "semicolon.csv": (b"id;text\n" + b"1;red green\n" * 9, readers.read_texts),
+    **{
+        f"pictures/p.{kind}": (_picture, readers.read_images)
+        for kind in ("png", "jpg", "tif", "gif", "bmp", "pgm")
+    },
+    "result.npz": (_result, load),
+    "record.npz": (_result, load),
+    "topics.npz": (_topics, load),
+    "rows.npz": (_sparse_rows, in_blocks),
+    "blocks.npy": (npy(DENSE), in_blocks),
+    "gaps.csv": (TABLE.replace(b"4,2.5", b"4,"), partial(readers.read_table, missing=True)),
+    "state.npz": (lambda path: save_snapshot(path, STATE), load_snapshot),
+    "fit.json": (_keeper, _keeper),
+    "by.jsonl": (TEXTS, by("id")),
+    "by.csv": (TABLE, by("a")),
+    "words.txt": ("ä\nb\nc\nd\ne\nf\n".encode(), _with_counts),
+    "letters/t.txt": (DOCUMENTS[0].encode(), readers.read_texts),
+    "cube.mat": (mat(Y=DENSE + 1, nrow=3, ncol=4), readers.read_cube),
+    "images.npz": (npz(X=DENSE), images_of(2, 3)),
+    "g.mtx": (mtx(LINKS), readers.read_graph),
+    "m.txt": (TABLE.replace(b",", b" "), readers.read_table),
+    "m.mtx.gz": (lambda path: path.write_bytes(gzip.compress(good("m.mtx"))), readers.read_matrix),
+    "t.tsv": (b"text\tid\n" + b"red green\t1\n" * 9, readers.read_texts),
+    "by.tsv": (TABBED, by("a")),
+    "by.parquet": (_parquet, by("c1")),
+    "cube.npy": (npy(CUBE), readers.read_cube),
+    "cube.img": (CUBE.astype("f4").tobytes(), _with_header),
+    "images.npy": (npy(CUBE), readers.read_images),
+    "images.mat": (mat(X=CUBE), images_of(4, 5)),
+    "g.npz": (sparse(LINKS), readers.read_graph),
+    "g.npy": (npy(LINKS.toarray()), readers.read_graph),
+    "g.mat": (mat(A=LINKS), readers.read_graph),
+    "stop.txt": ("the\nof und über\n".encode(), lambda path: read_stop_words(str(path))),
+    "to.mtx": (mtx(X), _converted),
+    "to.csv": (TABLE, _converted),
+    "to.h5ad": (_h5ad, _converted),
 }
 
 
 @cache
 def good(name: str) -> bytes:
-    return FORMATS[name][0]()
+    make = FORMATS[name][0]
+    if isinstance(make, bytes):
+        return make
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, Path(name).name)
+        make(path)
+        return path.read_bytes()
 
 
 def damaged(rng: Rng, content: bytes) -> bytes:
