@@ -33,13 +33,6 @@ def test_topics_are_distributions_with_anchor_words():
         topic_components(8, 8)
 
 
-def test_fresh_covariance_is_nearly_one_hot_and_the_logistic_normal_less_so():
-    topics = topic_components(30, 40, random_state=0)
-    fresh = sample_fresh_covariance(300, topics, random_state=0).weights
-    true = sample_logistic_normal(300, topics, random_state=0).weights
-    assert np.mean(fresh.max(axis=1)) > 0.9 > np.mean(true.max(axis=1))
-
-
 def test_sparse_binary_rows_have_as_many_ones_as_asked():
     sample = sample_sparse_binary(100, TOPICS, n_ones=3, random_state=0)
     assert set(np.unique(sample.weights)) == {0.0, 1.0}

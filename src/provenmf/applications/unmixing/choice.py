@@ -81,9 +81,11 @@ def best_spectra(
     purest = means
     if grouped is not None and vary:
         groups = plane.points(noise.coordinates(grouped, k))
-        if np.isfinite(groups).all() and np.isfinite(means).all():
-            beside = unseen_log_likelihoods(points, means).sum()
-            purest = groups if unseen_log_likelihoods(points, groups).sum() > beside else means
+        if (
+            unseen_log_likelihoods(points, groups).sum()
+            > unseen_log_likelihoods(points, means).sum()
+        ):
+            purest = groups
     most = (k - 1) * np.log(SETTINGS.most_growth) if vary else np.inf
     simplex = corners_beyond(points, purest, means, most)
     if simplex is None:
@@ -138,6 +140,8 @@ def unseen_log_likelihoods(
     these corners, which were found in all points, or vertices and spread from a start.
     """
     filled, found = filled_volume(points), []
+    if not np.isfinite(corners).all():
+        return np.array([-np.inf])
     for seen, unseen in ((points[::2], points[1::2]), (points[1::2], points[::2])):
         fitted = with_vertices(seen, corners) if start is None else climbed(seen, start, 50)
         if not np.isfinite(fitted.cost):

@@ -36,7 +36,6 @@ class Groups:
     means: NDArray[np.float64]
     sizes: NDArray[np.intp]
     first: NDArray[np.intp]
-    radius: float
     note: str
 
 
@@ -73,7 +72,7 @@ def group_rows(rows: NDArray[np.float64], n_components: int | None) -> Groups:
     note += f"{radius:.1%} of their length"
     if dropped:
         note += f"; {dropped} groups of fewer than {LEAST_SIZE} rows cannot become anchors"
-    return Groups(means[kept], sizes[kept], first[kept], radius, note)
+    return Groups(means[kept], sizes[kept], first[kept], note)
 
 
 # Materials counted in groups of pixels: another one must lower the error of the groups by a sixth.
@@ -229,21 +228,6 @@ class PixelProblem:
     groups: Groups | None
     noise: BandNoise | None = None
 
-    def spectra(self, factorization: Factorization) -> NDArray[np.float64]:
-        """Return endmembers at their own brightness."""
-        components = np.asarray(factorization.components, dtype=np.float64)
-        if self.noise is not None:
-            components = components * self.noise.deviations
-        if factorization.anchors is None:  # their brightness is unknown: take the mean one
-            return components * float(self.scales.mean())
-        return components * self.scales[factorization.anchors, None]
-
-    def explaining(self, anchors: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Replace anchors found by shape with groups that explain the pixels better."""
-        if self.groups is None or (self.scales == 1.0).all():
-            return anchors
-        return exchanged(self.groups.means, self.groups.sizes, self.points, anchors)
-
 
 def pixel_problem(
     pixels: NDArray[np.float64], settings: UnmixingSettings, noise: BandNoise | None = None
@@ -273,16 +257,19 @@ def endmembers_of(
 
     None where those among groups of pixels, `grouped`, are better.
     """
-    anchors = factorization.anchors
-    if anchors is None:
-        return Spectra(problem.spectra(factorization))
+    anchors, scales, groups = factorization.anchors, problem.scales, problem.groups
+    components = np.asarray(factorization.components, dtype=np.float64)
+    if anchors is None:  # their brightness is unknown: take the mean one
+        deviations = 1.0 if problem.noise is None else problem.noise.deviations
+        return Spectra(components * deviations * float(scales.mean()))
     if problem.noise is not None:
-        averaged = averaged_spectra(problem.noise, pixels, problem.scales, anchors)
+        averaged = averaged_spectra(problem.noise, pixels, scales, anchors)
         return best_spectra(problem.noise, pixels, averaged, grouped)
-    chosen = problem.explaining(anchors)
-    spectra = problem.spectra(factorization)
+    spectra, chosen = components * scales[anchors, None], anchors
+    if groups is not None and (scales != 1.0).any():
+        chosen = exchanged(groups.means, groups.sizes, problem.points, anchors)
     new = chosen != anchors
-    spectra[new] = problem.points[chosen[new]] * problem.scales[chosen[new], None]
+    spectra[new] = problem.points[chosen[new]] * scales[chosen[new], None]
     return Spectra(spectra, chosen)
 
 
