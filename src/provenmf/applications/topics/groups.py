@@ -4,19 +4,16 @@ Anchor words are extreme points. In raw texts the most extreme words belong to s
 quoted headers and families of near-duplicates, so that k anchors cover a few odd corners and one
 topic is left with everything else. Groups of documents do not have this weakness.
 
-A document is a row of coordinates, scaled to length one, in two weightings of its words: its counts
-times D U in the notation of `cooccurrence`, and its tf-idf in the leading singular directions
-(latent semantic analysis, Deerwester et al. 1990). Neither weighting suits all collections; the
-first is better for mail and the second for short descriptions. The k leading coordinates may miss a
-subject and many coordinates hold noise, so k-means (spherical, Dhillon & Modha 2001) groups
-documents in several numbers of coordinates between k and 4k, into k and into 4k groups. Two
-groupings into k sum these up: k-means on the indicators of the coarse groups (cluster ensembles,
-Strehl & Ghosh 2002), which makes groups of similar size, and average linkage on the share of the
-fine groups that two documents have in common (Fred & Jain 2005), which keeps a large subject
-together beside small ones. The one whose groups are better separated (mean silhouette, Rousseeuw
-1987) and agree better with the ensemble (mean normalized mutual information, the objective of
-Strehl & Ghosh) is taken. Topics are the words of the groups after a few steps of expectation and
-maximization, which also allow a document several topics.
+A document is the row of its counts times D U in the notation of `cooccurrence`, scaled to length
+one. The k leading coordinates may miss a subject and many coordinates hold noise, so k-means
+(spherical, Dhillon & Modha 2001) groups documents in several numbers of coordinates between k and
+4k, into k and into 4k groups. Two groupings into k sum these up: k-means on the indicators of the
+coarse groups (cluster ensembles, Strehl & Ghosh 2002), which makes groups of similar size, and
+average linkage on the share of the fine groups that two documents have in common (Fred & Jain
+2005), which keeps a large subject together beside small ones. The one whose groups are better
+separated (mean silhouette, Rousseeuw 1987) and agree better with the ensemble (mean normalized
+mutual information, the objective of Strehl & Ghosh) is taken. Topics are the words of the groups
+after a few steps of expectation and maximization, which also allow a document several topics.
 
 `topic_numbers` compares numbers of such topics by held-out words and by coherence.
 """
@@ -31,19 +28,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.topics.cooccurrence import (
-    EXTRA,
-    ROUGH,
-    WordSpectrum,
-    leading_eigenpairs_of,
-    word_spectrum,
-)
-from provenmf.applications.topics.corpus import (
-    WordCounts,
-    as_word_counts,
-    unit_documents,
-    usable_words,
-)
+from provenmf.applications.topics.cooccurrence import WordSpectrum, word_spectrum
+from provenmf.applications.topics.corpus import WordCounts, as_word_counts, usable_words
 from provenmf.applications.topics.inference import completed, infer_documents, topics_of
 from provenmf.applications.topics.refinement import UNSEEN, assigned_shares
 from provenmf.errors import InvalidInput
@@ -60,7 +46,7 @@ class Settings:
 
     coordinates : how many of the coordinates beyond k each grouping uses, as shares.
     finer : groups of a fine grouping, for each topic; with 2, large subjects of TDT2 are divided.
-    consensus_starts : random starts of the consensus; a grouping in the ensemble has one.
+    starts : random starts of a coarse grouping, and of their consensus.
     rounds : of k-means, at most; few documents move after ten.
     documents : grouped at most, drawn at random: linkage takes the square of their number.
     steps : of expectation and maximization. Three to ten make no difference for the documents'
@@ -69,6 +55,7 @@ class Settings:
 
     coordinates: tuple[float, ...] = (0.0, 1 / 6, 1 / 3, 2 / 3, 1.0)
     finer: int = 4
+    starts: int = 3
     consensus_starts: int = 10
     rounds: int = 30
     documents: int = 2000
@@ -93,25 +80,10 @@ def topics_of_groups(spectrum: WordSpectrum, k: int) -> Floats:
     if len(used) > SETTINGS.documents:
         used = np.sort(rng.choice(used, SETTINGS.documents, replace=False))
     sample = counts.take(used)
-    by_pairs = np.asarray(sample @ (spectrum.pairs.scales[:, None] * spectrum.vectors))
-    by_tf_idf = latent_rows(unit_documents(sample), spectrum.vectors.shape[1])
-    members = np.eye(k)[group([by_pairs.astype(np.float32), by_tf_idf], k, rng)]
+    rows = np.asarray(sample @ (spectrum.pairs.scales[:, None] * spectrum.vectors))
+    members = np.eye(k)[group(rows.astype(np.float32), k, rng)]
     sums = np.asarray((sample.T @ members).T) + UNSEEN
     return np.asarray(sums / sums.sum(axis=1, keepdims=True))
-
-
-def latent_rows(documents: sp.csr_array, width: int) -> Singles:
-    """Return the documents in their leading singular directions (n, at most `width`)."""
-    rows, n = documents.astype(np.float32), documents.shape[0]
-    columns, width = sp.csr_array(rows.T), min(width, n)
-    start = np.random.default_rng(7).standard_normal((n, min(width + EXTRA, n)))
-
-    def product(right: NDArray[np.floating]) -> NDArray[np.floating]:
-        return np.asarray(rows @ (columns @ right))
-
-    found = leading_eigenpairs_of(product, start.astype(np.float32), width, tol=ROUGH)
-    values = np.sqrt(np.maximum(found.values[:width], 0.0))
-    return np.asarray(found.vectors[:width].T * values, dtype=np.float32)
 
 
 def stepped(counts: WordCounts, topics: Floats, left_out: Labels | None = None) -> Floats:
@@ -127,20 +99,18 @@ def stepped(counts: WordCounts, topics: Floats, left_out: Labels | None = None) 
     return shares
 
 
-def group(weightings: Sequence[Singles], k: int, rng: np.random.Generator) -> Labels:
-    """Return the group (n,) of each row (n, coordinates), given in one or more weightings."""
-    parts, widest = [], []
-    for rows in weightings:
-        widths = {k + round(share * (rows.shape[1] - k)) for share in SETTINGS.coordinates}
-        parts += [unit_rows(rows[:, :width]) for width in sorted(widths)]
-        widest.append(parts[-1])
-    coarse = [k_means(part, k, 1, rng) for part in parts]
-    fine = [k_means(part, min(SETTINGS.finer * k, len(part)), 1, rng) for part in parts]
+def group(rows: Singles, k: int, rng: np.random.Generator) -> Labels:
+    """Return the group (n,) of each row (n, coordinates); see the module."""
+    starts = SETTINGS.starts if k <= 30 else 1  # many groups are stable, and take long
+    widths = sorted({k + round(share * (rows.shape[1] - k)) for share in SETTINGS.coordinates})
+    parts = [unit_rows(rows[:, :width]) for width in widths]
+    coarse = [k_means(part, k, starts, rng) for part in parts]
+    fine = [k_means(part, min(SETTINGS.finer * k, len(rows)), 1, rng) for part in parts * 2]
     indicators = np.hstack([np.eye(k, dtype=np.float32)[labels] for labels in coarse])
     found = [k_means(indicators, k, SETTINGS.consensus_starts, rng), linked(fine, k)]
     scores = [
-        np.mean([silhouette(rows, labels) for rows in widest])
-        * np.mean([mutual_information(labels, other) for other in coarse + fine])
+        silhouette(parts[-1], labels)
+        * np.mean([mutual_information(labels, o) for o in coarse + fine])
         for labels in found
     ]
     return found[int(np.argmax(scores))]

@@ -99,7 +99,11 @@ def without_contractions(text: str) -> str:
     plain = text.lower().replace("\u2019", "'")
     if "'" not in plain:
         return plain
-    return _ELISION.sub(" ", _ENDING.sub(" ", _NEGATION.sub(" ", plain)))
+    words = plain.split()
+    for place, word in enumerate(words):
+        if "'" in word:
+            words[place] = _ELISION.sub(" ", _ENDING.sub(" ", _NEGATION.sub(" ", word)))
+    return " ".join(words)
 
 
 def looks_like_code(word: str) -> bool:

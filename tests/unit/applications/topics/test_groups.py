@@ -103,7 +103,7 @@ def test_k_means_finds_groups_apart_and_leaves_none_empty():
     assert clustering_accuracy(labels, np.repeat(np.arange(4), 25)) == 1.0
     same = np.ones((6, 3), dtype=np.float32)
     assert sorted(np.unique(k_means(same, 3, 2, rng))) == [0, 1, 2]
-    assert clustering_accuracy(group([rows.astype(np.float32)], 4, rng), labels) == 1.0
+    assert clustering_accuracy(group(rows.astype(np.float32), 4, rng), labels) == 1.0
 
 
 def test_scores_of_groupings_are_those_of_scikit_learn():
@@ -127,7 +127,7 @@ def test_a_large_subject_stays_together_beside_small_ones(seed):
     spread = np.where(classes == 0, 0.35, 0.05)[:, None]
     rows = (np.eye(16)[classes] + spread * rng.standard_normal((690, 16))).astype(np.float32)
     assert clustering_accuracy(k_means(rows, 4, 3, rng), classes) < 0.9
-    assert clustering_accuracy(group([rows, rows], 4, rng), classes) > 0.98
+    assert clustering_accuracy(group(rows, 4, rng), classes) > 0.98
 
 
 def test_numbers_of_topics_are_compared_by_held_out_words_and_coherence():
