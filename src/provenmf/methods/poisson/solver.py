@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Blocks, Rows
+from provenmf.errors import InvalidInput
 from provenmf.methods.alternating.solver import Extrapolation
 from provenmf.methods.alternating.starts import Init, start_pair
 from provenmf.methods.poisson.counts import Counts, mean
@@ -77,8 +78,14 @@ def poisson_nmf(
         start, notes = best_start(counts, start, init, n_init - 1, min(TRIAL, max_iter), tol, rng)
     run = Run(max_iter, callback=callback, verbose=verbose, name="PoissonNMF")
     found = descend(counts, start, run, tol)
+    components = np.ascontiguousarray(without_floor(counts, *found).T, dtype=blocks.dtype)
+    if not np.isfinite(components).all():  # x / u of entries near the smallest number there is
+        raise InvalidInput(
+            "some positive entries are too small for the Poisson likelihood, which divides by "
+            "numbers of their size: set entries below 1e-300 to zero"
+        )
     return Solution(
-        components=np.ascontiguousarray(without_floor(counts, *found).T, dtype=blocks.dtype),
+        components=components,
         trace=run.trace,
         stop_reason=run.stop_reason,
         notes=notes,

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import NMF
 
 from provenmf.data import as_blocks
+from provenmf.errors import InvalidInput
 from provenmf.methods.poisson.counts import as_counts, encode_counts
 from provenmf.methods.poisson.guarantee import excess
 from provenmf.methods.poisson.solver import poisson_nmf
@@ -116,3 +117,10 @@ def test_more_starts_leave_a_local_minimum():
             assert ends[1] < ends[0]
         improved += bool(more.notes)
     assert improved
+
+
+def test_entries_that_cannot_be_divided_by_are_refused():
+    counts = np.random.default_rng(0).random((3, 5))
+    counts[:, 2] = 5e-324
+    with pytest.raises(InvalidInput, match="below 1e-300"):
+        poisson_nmf(as_blocks(counts), 1, rng=np.random.default_rng(0))
