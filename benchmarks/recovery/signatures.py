@@ -32,7 +32,8 @@ def score(found, true):
     matched = np.where(values > 0.9, values, -1.0)
     rows, columns = linear_sum_assignment(-matched)
     kept = matched[rows, columns][matched[rows, columns] > 0]
-    return len(kept) / len(found) + len(kept) / len(true) + (kept.mean() if len(kept) else 0.0)
+    cosine = kept.mean() if len(kept) else 0.0
+    return len(kept) / len(found) + len(kept) / len(true) + cosine, len(kept)
 
 
 def league(folder: Path, name: str, noise: str, seeds: int) -> None:
@@ -44,9 +45,10 @@ def league(folder: Path, name: str, noise: str, seeds: int) -> None:
         seconds = time.process_time() - started
         first = found if first is None else first
         same = cosines(first, found).max(axis=1).min()
-        reached = score(found, data["signatures"])
+        reached, matched = score(found, data["signatures"])
         print(
             f"{name} {noise} seed {seed}: K {len(found)} (true {len(data['signatures'])}), "
+            f"matched {matched}, "
             f"score {reached:.3f}, {seconds:.0f} s, least cosine with seed 0 {same:.3f}",
             flush=True,
         )
@@ -89,28 +91,38 @@ def drawn(folder: Path, name: str, size: float, seed: int) -> None:
     started = time.process_time()
     found = find_signatures(counts, evidence=False).signatures
     seconds = time.process_time() - started
-    reached = score(found, true)
-    print(f"{name} size {size:g} seed {seed}: K {len(found)}, {reached:.3f}, {seconds:.0f} s")
+    reached, matched = score(found, true)
+    print(
+        f"{name} size {size:g} seed {seed}: K {len(found)}, matched {matched}, {reached:.3f}, "
+        f"{seconds:.0f} s",
+        flush=True,
+    )
 
 
-def coverage(n: int = 200, k: int = 5) -> None:
-    rng = np.random.default_rng(77)
+def coverage(seeds: int, n: int = 200, k: int = 5) -> None:
     for a in (0.0, 0.02, 0.1):
-        true = rng.dirichlet(np.full(96, 0.1), k)
-        used = rng.random((n, k)) < 0.5
-        used[np.arange(n), rng.integers(0, k, n)] = True
-        exposures = used * rng.lognormal(6, 1, (n, k))
-        means = exposures @ true
-        noise = rng.gamma(1 / a, a, means.shape) if a else 1.0
-        found = find_signatures(rng.poisson(means * noise).astype(float), k, evidence=False)
-        rows, columns = linear_sum_assignment(-cosines(found.signatures, true))
-        lower, upper = (ends[:, rows] for ends in found.exposure_intervals(0.95))
-        truth = exposures[:, columns]
-        inside = (lower <= truth) & (truth <= upper)
+        estimated, of_used, of_others = [], [], []
+        for seed in range(seeds):
+            rng = np.random.default_rng(900 + seed)
+            true = rng.dirichlet(np.full(96, 0.1), k)
+            used = rng.random((n, k)) < 0.5
+            used[np.arange(n), rng.integers(0, k, n)] = True
+            exposures = used * rng.lognormal(6, 1, (n, k))
+            means = exposures @ true
+            noise = rng.gamma(1 / a, a, means.shape) if a else 1.0
+            found = find_signatures(rng.poisson(means * noise).astype(float), k, evidence=False)
+            rows, columns = linear_sum_assignment(-cosines(found.signatures, true))
+            lower, upper = (ends[:, rows] for ends in found.exposure_intervals(0.95))
+            truth = exposures[:, columns]
+            inside = (lower <= truth) & (truth <= upper)
+            estimated.append(found.overdispersion)
+            of_used.append(inside[truth > 0].mean())
+            of_others.append(inside[truth == 0].mean())
         print(
-            f"overdispersion {a} (estimated {found.overdispersion:.3f}): covered "
-            f"{inside[truth > 0].mean():.3f} of those used, "
-            f"{inside[truth == 0].mean():.3f} of others"
+            f"overdispersion {a} (estimated {np.mean(estimated):.3f}): covered "
+            f"{np.mean(of_used):.3f} of those used ({np.round(of_used, 3)}), "
+            f"{np.mean(of_others):.3f} of others",
+            flush=True,
         )
 
 
@@ -128,7 +140,7 @@ def main() -> None:
         tumors(options.data)
         return
     if options.coverage:
-        coverage()
+        coverage(options.seeds)
         return
     if options.drawn:
         for name in options.sets:

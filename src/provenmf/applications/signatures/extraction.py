@@ -1,4 +1,4 @@
-"""Signatures from counts: grown one by one under a penalized likelihood, superfluous ones removed.
+"""Signatures from counts: a search for the least penalized cost, without random starts.
 
     counts (tumors, channels) ≈ exposures (tumors, k) @ signatures (k, channels)
 
@@ -6,15 +6,18 @@
    Its score is that of a Poisson count times 1 / (1 + a μ), so every step is a Poisson step on
    entries with these weights. Large counts, and hypermutated tumors, do not decide alone.
 2. *Sparse exposures.* In turn: exposures by backward elimination, where a signature stays in a
-   tumor only if the likelihood asks for it, and signatures by EM on these supports. The price of an
-   exposure is a share of the extended BIC, ½ log(mutations) + log k (Chen & Chen 2008). The full
-   price would merge signatures that occur together: one exposure is cheaper than two.
+   tumor only if the likelihood asks for it, and signatures by Newton's method on these supports.
+   An exposure costs a share of ½ log(mutations), and the log odds against it: the share of tumors
+   that use the signature is its prior probability. With the same price for all, signatures that
+   occur with a common one would be merged with it: one exposure is cheaper than two.
 3. *Growth.* A new signature starts from what the others leave of the counts, several places are
    tried, everything is fitted again, and the best is kept if the likelihood gains more than its
-   parameters cost (`cost`). Fits from random starts end in local minima; here nothing is random.
-4. *Pruning.* A signature whose removal lowers the penalized cost goes; the others are fitted again.
-5. *Mixing.* If all tumors with signature A also have B, part of B may belong to A: the likelihood
-   does not see it, but exposures to B can then be spared. EM on fixed supports cannot find this.
+   parameters cost (`cost`). Growth is eager and too many are mixed and pruned: two signatures that
+   were taken for one have parted by then.
+4. *Search.* Until the cost falls no more: add what is missing, remove what is superfluous, mix
+   (a part of one signature is taken out of another or given to it; supports would have to change
+   in many tumors at once, so descent cannot find this), exchange (remove one and add what is
+   missing then).
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from provenmf.applications.signatures.kernels import sparse_exposures
+from provenmf.applications.signatures.kernels import improve_rows_in_place, sparse_exposures
 from provenmf.methods.poisson.estimator import PoissonNMF
 
 Floats = NDArray[np.float64]
@@ -39,17 +42,27 @@ class Settings:
 
     rich: int = 20  # components of the Poisson fit that overdispersion is first estimated from
     iterations: int = 200  # of that fit
-    price: float = 0.5  # of an exposure, as a share of the extended BIC
+    price: float = 0.5  # of an exposure, as a share of ½ log(mutations)
+    common: float = 0.75  # largest prior of an exposure; more, and all would use what most use
+    newcomer: float = 0.1  # prior of an exposure to a new signature
     signature: float = 1.5  # price of a signature, as a multiple of its parameters' ½ log(1 + I)
+    eager: float = 0.5  # the same during growth
+    surplus: float = 1.3  # signatures after growth, as a multiple of those that pay the full price
     places: int = 3  # where a new signature is tried
     seeds: int = 60  # tumors whose residuals these places are sought from
     alike: float = 0.85  # cosine above which two of them are one
     tried: int = 3  # signatures whose removal is tried at a time
-    searches: int = 4  # for missing signatures and mixtures after growth, at the most
-    together: float = 0.5  # share of the tumors of a signature that have another one too, to mix
-    gain: float = 40.0  # of the likelihood and prices by mixing, at the least
+    searches: int = 6  # for missing signatures and mixtures after growth, at the most
+    mixings: int = 4  # rounds of mixtures in a search
+    exchanged: int = 6  # signatures that are exchanged in a search
+    gain: float = 10.0  # that a mixture must promise
+    lean: float = 100.0  # loss it may promise for each share of the other that is taken out
+    cuts: tuple[float, ...] = (0.02, 0.1, 0.35)  # parts of the other that lack what is taken out
+    share: float = 0.03  # of another signature that is worth a trial
+    mixed: int = 12  # trials in a round of mixtures
     rounds: int = 2  # of exposures and signatures in turn
-    em_steps: int = 60  # for signatures in a round
+    steps: int = 5  # for signatures and exposures on their supports in a round
+    sweeps: int = 2  # of Newton's method in a step
     exposure_sweeps: tuple[int, int] = (30, 6)  # at first, after dropping a signature
 
 
@@ -61,6 +74,11 @@ class Tumors(NamedTuple):
 
     counts: Floats
     overdispersion: float
+
+    def weights(self, means: Floats) -> Floats:
+        """Return one over the variances of counts with these means."""
+        means = np.maximum(means, 0.1)
+        return np.asarray(1.0 / (means * (1.0 + self.overdispersion * means)))
 
 
 class Extracted(NamedTuple):
@@ -74,6 +92,12 @@ class Extracted(NamedTuple):
         """Expected counts (n, d)."""
         return np.asarray(self.exposures @ self.signatures)
 
+    @property
+    def prevalence(self) -> Floats:
+        """Shares (k,) of the tumors that use each signature, never zero or one."""
+        used = np.count_nonzero(self.exposures, axis=0)
+        return np.asarray((used + 0.5) / (len(self.exposures) + 1.0))
+
 
 def extract(counts: Floats, n_signatures: int | None) -> tuple[Tumors, Extracted]:
     """Find signatures, as many as the penalized likelihood asks for or a given number.
@@ -82,17 +106,15 @@ def extract(counts: Floats, n_signatures: int | None) -> tuple[Tumors, Extracted
     that were found with it.
     """
     tumors = Tumors(counts, overdispersion(counts, _rich_fit(counts)))
-    found = prune(tumors, grow(tumors, n_signatures), n_signatures)
+    found = _mixed(tumors, grow(tumors, n_signatures))
+    found = prune(tumors, found, n_signatures)
     tumors = Tumors(counts, overdispersion(counts, found))
-    found = refine(tumors, found.signatures)
+    found = refine(tumors, found.signatures, found.prevalence)
     for _ in range(SETTINGS.searches):
         before = cost(tumors, found)
-        found = cheaper(tumors, found, _with_missing(tumors, found, n_signatures))
-        for j, mixture in mixtures(tumors, found):
-            if j < len(found.signatures):
-                trial = found.signatures.copy()
-                trial[j] = mixture
-                found = cheaper(tumors, found, refine(tumors, trial))
+        found = _with_missing(tumors, found, n_signatures)
+        found = _mixed(tumors, found)
+        found = _exchanged(tumors, found)
         if cost(tumors, found) > before - 1:
             break
     return tumors, found
@@ -114,10 +136,16 @@ def overdispersion(counts: Floats, found: Extracted) -> float:
     with a signature that is still missing for overdispersion.
     """
     means = np.maximum(found.means, 1e-9)
-    freedom = np.maximum(counts.shape[1] - np.count_nonzero(found.exposures, axis=1), 1)
+    seen = means > 1.0  # the statistics of rare mutations are mostly zero and seldom large
+    fitted = np.count_nonzero(found.exposures, axis=1) + found.signatures.size / len(counts)
+    freedom = np.maximum(seen.sum(axis=1) - fitted, 1.0)
 
     def excess(a: float) -> float:
-        statistics = ((counts - means) ** 2 / (means + a * means**2)).sum(axis=1) / freedom
+        variances = means + a * means**2
+        statistics = (seen * (counts - means) ** 2 / variances).sum(axis=1) / freedom
+        # Median of a gamma variable with mean one and this variance, by Wilson and Hilferty.
+        variance = (seen * (2.0 + 6.0 * a + 1.0 / variances)).sum(axis=1) / freedom**2
+        statistics /= np.maximum(1.0 - variance / 9.0, 0.5) ** 3
         information = ((a * means / (1 + a * means)) ** 2).sum(axis=1) + 1e-9
         order = np.argsort(statistics)
         shares = np.cumsum(information[order])
@@ -130,37 +158,73 @@ def overdispersion(counts: Floats, found: Extracted) -> float:
 
 
 def cheaper(tumors: Tumors, found: Extracted, trial: Extracted) -> Extracted:
-    """Return the one with the lower penalized cost."""
-    return trial if cost(tumors, trial) < cost(tumors, found) else found
+    """Return the one with the lower penalized cost; a trial that lost a signature is dropped."""
+    lost = len(trial.signatures) < len(found.signatures)
+    return found if lost or cost(tumors, trial) >= cost(tumors, found) else trial
 
 
 def grow(tumors: Tumors, n_signatures: int | None) -> Extracted:
-    """Add signatures one by one, as long as the penalized likelihood gains or to a given number."""
+    """Add signatures one by one, somewhat more than are wanted or pay for themselves."""
     counts = tumors.counts
-    most = min(counts.shape) if n_signatures is None else n_signatures
-    found = refine(tumors, counts.sum(axis=0, keepdims=True) / counts.sum())
-    while len(found.signatures) < most:
-        trials = [
-            refine(tumors, np.vstack([found.signatures, new]))
-            for new in unexplained(tumors, found, SETTINGS.places)
-        ]
+    found = refine(tumors, counts.sum(axis=0, keepdims=True) / counts.sum(), np.full(1, 0.5))
+    least, wanted = cost(tumors, found), n_signatures or 1
+    while len(found.signatures) < min(*counts.shape, SETTINGS.surplus * wanted + 2):
+        trials = [_with(tumors, found, new) for new in unexplained(tumors, found, SETTINGS.places)]
         # A signature that is used nowhere was dropped again.
         larger = [trial for trial in trials if len(trial.signatures) > len(found.signatures)]
         if not larger:
             break
-        best = min(larger, key=lambda trial: cost(tumors, trial))
-        if n_signatures is None and cost(tumors, best) >= cost(tumors, found):
+        costs = [cost(tumors, trial, SETTINGS.eager) for trial in larger]
+        enough = len(found.signatures) >= wanted
+        if enough and min(costs) >= cost(tumors, found, SETTINGS.eager):
             break
-        found = best
+        found = larger[int(np.argmin(costs))]
+        if n_signatures is None and cost(tumors, found) < least:
+            least, wanted = cost(tumors, found), len(found.signatures)
     return found
 
 
 def _with_missing(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Extracted:
     """Add what still gains, then remove what has become superfluous."""
     for new in unexplained(tumors, found, 2 * SETTINGS.places):
-        trial = refine(tumors, np.vstack([found.signatures, new]))
-        found = cheaper(tumors, found, trial)
+        found = cheaper(tumors, found, _with(tumors, found, new))
     return prune(tumors, found, n_signatures)
+
+
+def _with(tumors: Tumors, found: Extracted, new: Floats) -> Extracted:
+    """Return the fit with one more signature."""
+    prevalence = np.append(found.prevalence, SETTINGS.newcomer)
+    return refine(tumors, np.vstack([found.signatures, new]), prevalence)
+
+
+def _without(tumors: Tumors, found: Extracted, j: int) -> Extracted:
+    """Return the fit without signature j."""
+    rest = np.delete(found.signatures, j, axis=0)
+    return refine(tumors, rest, np.delete(found.prevalence, j))
+
+
+def _mixed(tumors: Tumors, found: Extracted) -> Extracted:
+    """Try mixtures until none lowers the cost."""
+    for _ in range(SETTINGS.mixings):
+        before = found
+        for j, mixture in mixtures(tumors, found):
+            trial = found.signatures.copy()
+            trial[j] = mixture
+            found = cheaper(tumors, found, refine(tumors, trial, found.prevalence))
+        if found is before:
+            break
+    return found
+
+
+def _exchanged(tumors: Tumors, found: Extracted) -> Extracted:
+    """Remove in turn the signatures that look least needed, and add what is missing then."""
+    costs = [_cost_without(tumors, found, j) for j in range(len(found.signatures))]
+    for signature in found.signatures[np.argsort(costs)[: SETTINGS.exchanged]]:
+        j = int(np.argmin(np.abs(found.signatures - signature).sum(axis=1)))
+        rest = _without(tumors, found, j)
+        for new in unexplained(tumors, rest, 1):
+            found = cheaper(tumors, found, _with(tumors, rest, new))
+    return found
 
 
 def unexplained(tumors: Tumors, found: Extracted, places: int) -> list[Floats]:
@@ -170,11 +234,9 @@ def unexplained(tumors: Tumors, found: Extracted, places: int) -> list[Floats]:
     that of a score test, ½ (p·r)² / p²·w with weighted residual r and weights w; tumors where it
     exceeds the price of an exposure use p, and p is the least squares fit to their residuals.
     """
-    counts, a = tumors
-    means = np.maximum(found.means, 0.1)
-    weights = 1.0 / (means * (1.0 + a * means))
+    counts, weights = tumors.counts, tumors.weights(found.means)
     left = counts - found.means
-    pulls, needed = left * weights, prices(counts, len(found.signatures) + 1)[:, None]
+    pulls, needed = left * weights, prices(counts, np.full(1, SETTINGS.newcomer))
     misfits = np.einsum("ij,ij->i", np.maximum(left, 0.0) ** 2, weights)
     profiles = _shares(left[np.argsort(-misfits)[: SETTINGS.seeds]])
     for _ in range(6):
@@ -191,7 +253,7 @@ def unexplained(tumors: Tumors, found: Extracted, places: int) -> list[Floats]:
     for i in np.argsort(-promised).tolist():
         if len(chosen) < places and np.all(units[chosen] @ units[i] < SETTINGS.alike):
             chosen.append(i)
-    # EM cannot leave zero.
+    # Zeros would stay zero.
     return [0.99 * profiles[i] + 0.01 / counts.shape[1] for i in chosen]
 
 
@@ -201,55 +263,79 @@ def _shares(profiles: Floats) -> Floats:
 
 
 def mixtures(tumors: Tumors, found: Extracted) -> list[tuple[int, Floats]]:
-    """Return signatures j with a share of another one that spares exposures, best first.
+    """Return signatures j with more or less of another one that promise a lower cost, best first.
 
-    A small gain is no reason: signatures that mostly occur together would be merged.
+    With s_j + t s_i in place of s_j, means stay the same if exposures e_i become e_i - t e_j. These
+    are nonnegative, so e_i in the old terms is free down to t e_j: there an exposure is spared,
+    above it one is paid. Each tumor takes the better one, by a quadratic approximation of the
+    likelihood in which its other exposures are fitted again.
     """
-    counts, k = tumors.counts, len(found.signatures)
-    terms = _terms(tumors, found)
-    best: dict[int, tuple[float, Floats]] = {}
-    for j in range(k):
-        users = found.exposures[:, j] > 0
-        if not users.any():
-            continue
-        part = tumors._replace(counts=counts[users])
-        ratios = found.exposures[users] / found.exposures[users][:, [j]]
-        for i in np.flatnonzero((ratios > 0).mean(axis=0) > SETTINGS.together):
-            for share in np.quantile(ratios[:, i], [0.1, 0.3, 0.5]) if i != j else ():
-                signatures = found.signatures.copy()
-                signatures[j] = (signatures[j] + share * signatures[i]) / (1.0 + share)
-                trial = Extracted(signatures, exposures_of(part, signatures))
-                gain = float((terms[users] - _terms(part, trial)).sum())
-                if gain > (best[j][0] if j in best else SETTINGS.gain):
-                    best[j] = gain, signatures[j]
-    return [(j, best[j][1]) for j in sorted(best, key=lambda j: -best[j][0])]
+    exposures, signatures = found.exposures, found.signatures
+    price = prices(tumors.counts, found.prevalence)
+    score, information = _profile(tumors, found)
+    trials = []
+    for j, signature in enumerate(signatures):
+        users = exposures[:, j] > 0
+        mine = exposures[users][:, [j]]
+        best, choice = 0.0, signature
+        for i in np.flatnonzero(np.arange(len(signatures)) != j):
+            slope, curvature, theirs, paid = (
+                values[users, i][:, None] for values in (score, information, exposures, price)
+            )
+            ratios = signature / np.maximum(signatures[i], 1e-12)
+            order = np.argsort(ratios)
+            places = np.searchsorted(np.cumsum(signatures[i][order]), SETTINGS.cuts)
+            shares = np.append(-ratios[order[places]], np.quantile(theirs / mine, [0.1, 0.3, 0.5]))
+            bound = shares * mine - theirs
+            above = np.maximum(bound, slope / curvature)
+            spared = (slope - 0.5 * curvature * bound) * bound + paid * (theirs > 0)
+            kept = (slope - 0.5 * curvature * above) * above - paid * (theirs == 0)
+            # Taking out pays off more than this says: the signature is then fitted better.
+            asked = np.where(shares > 0, SETTINGS.gain, SETTINGS.lean * shares)
+            gains = np.maximum(spared, kept).sum(axis=0) - asked
+            gains[np.abs(shares) < SETTINGS.share] = -np.inf
+            t = int(np.argmax(gains))
+            if gains[t] > best:
+                mixed = np.maximum(signature + shares[t] * signatures[i], 1e-3 * signature)
+                best, choice = float(gains[t]), mixed / mixed.sum()
+        if best > 0:
+            trials.append((best, j, choice))
+    trials.sort(key=lambda trial: -trial[0])
+    return [(j, choice) for _, j, choice in trials[: SETTINGS.mixed]]
 
 
-def refine(tumors: Tumors, signatures: Floats) -> Extracted:
+def _profile(tumors: Tumors, found: Extracted) -> tuple[Floats, Floats]:
+    """Return score and information (n, k) of each exposure, the others used being fitted."""
+    signatures, exposures = found
+    weights = tumors.weights(found.means)
+    score = ((tumors.counts - found.means) * weights) @ signatures.T
+    information = np.empty_like(exposures)
+    for row, weight, used in zip(information, weights, exposures > 0):
+        full = (signatures * weight) @ signatures.T
+        inverse = np.linalg.pinv(full[np.ix_(used, used)], hermitian=True)
+        row[:] = np.diag(full) - np.einsum("ja,ab,jb->j", full[:, used], inverse, full[:, used])
+        row[used] = 1.0 / np.maximum(np.diag(inverse), 1e-300)
+    return score, np.maximum(information, 1e-12)
+
+
+def refine(tumors: Tumors, signatures: Floats, prevalence: Floats) -> Extracted:
     """Improve sparse exposures and signatures in turn."""
     counts, a = tumors
-    least = 1e-12 * float(counts.max())  # of a mean: where a count has none, its ratio is large
-
-    def pulls(exposures: Floats, signatures: Floats) -> tuple[Floats, Floats]:
-        """Return weighted ratios of counts and means, and the weights."""
-        means = np.maximum(exposures @ signatures, least)
-        weights = 1.0 / (1.0 + a * means)
-        return weights * counts / means, weights
-
+    turned = np.ascontiguousarray(counts.T)
     for _ in range(SETTINGS.rounds):
-        exposures = exposures_of(tumors, signatures)
+        exposures = exposures_of(tumors, signatures, prevalence)
         used = exposures.any(axis=0)
         signatures, exposures = signatures[used], exposures[:, used]
-        for _ in range(SETTINGS.em_steps):
-            ratios, weights = pulls(exposures, signatures)
-            moved = signatures * (exposures.T @ ratios) / np.maximum(exposures.T @ weights, 1e-300)
-            sums = np.maximum(moved.sum(axis=1, keepdims=True), 1e-300)
-            signatures, exposures = moved / sums, exposures * sums.T
-            ratios, weights = pulls(exposures, signatures)
-            exposures *= (ratios @ signatures.T) / np.maximum(weights @ signatures.T, 1e-300)
-        signatures = np.maximum(signatures, 1e-12)
-        signatures = signatures / signatures.sum(axis=1, keepdims=True)
-    return Extracted(signatures, exposures)
+        prevalence = Extracted(signatures, exposures).prevalence
+        for _ in range(SETTINGS.steps):
+            entries, users = np.ascontiguousarray(signatures.T), np.ascontiguousarray(exposures.T)
+            improve_rows_in_place(turned, users, entries, a, SETTINGS.sweeps)
+            entries = np.maximum(entries, 1e-12 * entries.sum(axis=0))
+            sums = np.maximum(entries.sum(axis=0), 1e-300)
+            signatures, exposures = np.ascontiguousarray((entries / sums).T), exposures * sums
+            improve_rows_in_place(counts, signatures, exposures, a, SETTINGS.sweeps)
+    used = exposures.any(axis=0)
+    return Extracted(signatures[used], exposures[:, used])
 
 
 def prune(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Extracted:
@@ -260,7 +346,7 @@ def prune(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Extract
     while len(found.signatures) > (n_signatures or 1):
         costs = [_cost_without(tumors, found, j) for j in range(len(found.signatures))]
         for j in np.argsort(costs)[: SETTINGS.tried]:
-            fewer = refine(tumors, np.delete(found.signatures, j, axis=0))
+            fewer = _without(tumors, found, j)
             if n_signatures is not None or cost(tumors, fewer) < cost(tumors, found):
                 found = fewer
                 break
@@ -269,15 +355,26 @@ def prune(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Extract
     return found
 
 
-def cost(tumors: Tumors, found: Extracted) -> float:
-    """Return minus the log-likelihood with penalties for exposures and signatures."""
-    return float(_terms(tumors, found).sum() + _parameters(tumors, found).sum())
+def cost(tumors: Tumors, found: Extracted, signature: float = SETTINGS.signature) -> float:
+    """Return minus the log-likelihood with penalties for exposures and signatures.
+
+    Each further exposure to a signature costs what `prices` says, so all together cost the sum
+    from none to as many as there are: entropies where the prior is not at one of its ends.
+    """
+    n, k = found.exposures.shape
+    share, rare, common = found.prevalence, _rare(k), SETTINGS.common
+    inner = np.append(np.clip(share, rare, common), rare)
+    entropies = -inner * np.log(inner) - (1.0 - inner) * np.log(1.0 - inner)
+    odds = entropies[:-1] - entropies[-1] + np.minimum(share, rare) * np.log(1.0 / rare - 1.0)
+    odds += np.maximum(share - common, 0.0) * np.log(1.0 / common - 1.0)
+    paid = _base(tumors.counts) @ np.count_nonzero(found.exposures, axis=1) + n * odds.sum()
+    fit = _likelihoods(tumors, found.means).sum()
+    return float(paid - fit + signature * _parameters(tumors, found).sum())
 
 
-def _terms(tumors: Tumors, found: Extracted) -> Floats:
+def _terms(tumors: Tumors, found: Extracted, prevalence: Floats) -> Floats:
     """Return each tumor's minus log-likelihood and the prices of its exposures."""
-    used = np.count_nonzero(found.exposures, axis=1)
-    paid = used * prices(tumors.counts, len(found.signatures))
+    paid = (prices(tumors.counts, prevalence) * (found.exposures > 0)).sum(axis=1)
     return np.asarray(paid - _likelihoods(tumors, found.means))
 
 
@@ -287,23 +384,35 @@ def _parameters(tumors: Tumors, found: Extracted) -> Floats:
     Information is about the logarithm of an entry, so a channel that the signature's users
     tell nothing about is free (Laplace's approximation with a prior as wide as the entry).
     """
-    means = np.maximum(found.means, 0.1)
-    weights = 1.0 / (means * (1.0 + tumors.overdispersion * means))
+    weights = tumors.weights(found.means)
     information = ((found.exposures**2).T @ weights) * found.signatures**2
-    return np.asarray(SETTINGS.signature * 0.5 * np.log1p(information).sum(axis=1))
+    return np.asarray(0.5 * np.log1p(information).sum(axis=1))
 
 
-def exposures_of(tumors: Tumors, signatures: Floats) -> Floats:
-    """Return sparse exposures to fixed signatures."""
+def exposures_of(tumors: Tumors, signatures: Floats, prevalence: Floats) -> Floats:
+    """Return sparse exposures to fixed signatures, which a given share of the tumors uses."""
     counts, a = tumors
-    needed = prices(counts, len(signatures))
+    needed = prices(counts, prevalence)
     return np.asarray(sparse_exposures(counts, signatures, needed, a, *SETTINGS.exposure_sweeps))
 
 
-def prices(counts: Floats, k: int) -> Floats:
-    """Return the log-likelihood that one more signature must gain in each tumor."""
-    totals = np.maximum(counts.sum(axis=1), 1.0)
-    return np.asarray(SETTINGS.price * (0.5 * np.log(totals) + np.log(max(k, 2))))
+def prices(counts: Floats, prevalence: Floats) -> Floats:
+    """Return the log-likelihood that each signature must gain in each tumor (n, k)."""
+    share = np.clip(prevalence, _rare(len(prevalence)), SETTINGS.common)
+    return np.asarray(np.maximum(_base(counts)[:, None] + np.log(1.0 / share - 1.0), 0.0))
+
+
+def _base(counts: Floats) -> Floats:
+    """Return the part of a tumor's prices that is the same for all signatures."""
+    return np.asarray(SETTINGS.price * 0.5 * np.log(np.maximum(counts.sum(axis=1), 1.0)))
+
+
+def _rare(k: int) -> float:
+    """Return the least prior of an exposure, with log odds of ½ log k against it.
+
+    A signature may be rare and yet common in a kind of tumors.
+    """
+    return 1.0 / (1.0 + np.sqrt(max(k, 2)))
 
 
 def _cost_without(tumors: Tumors, found: Extracted, j: int) -> float:
@@ -313,9 +422,11 @@ def _cost_without(tumors: Tumors, found: Extracted, j: int) -> float:
         return -np.inf
     part = tumors._replace(counts=tumors.counts[users])
     rest = np.delete(found.signatures, j, axis=0)
-    without = Extracted(rest, exposures_of(part, rest))
-    saved = _parameters(tumors, found)[j]
-    return float((_terms(part, without) - _terms(tumors, found)[users]).sum() - saved)
+    shares = np.delete(found.prevalence, j)
+    without = Extracted(rest, exposures_of(part, rest, shares))
+    saved = SETTINGS.signature * _parameters(tumors, found)[j]
+    change = _terms(part, without, shares) - _terms(tumors, found, found.prevalence)[users]
+    return float(change.sum() - saved)
 
 
 def _likelihoods(tumors: Tumors, means: Floats) -> Floats:

@@ -62,7 +62,7 @@ def sparse_exposures(
     """Return exposures (n, k) in which a signature stays only if the row's likelihood asks for it.
 
     Backward elimination: the best exposures to all signatures first; the least one is dropped if
-    that lowers the log-likelihood by less than the row's price, until none of those left can be
+    that lowers the log-likelihood by less than its price (n, k), until none of those left can be
     spared. Signatures sum to one; `a` is the overdispersion.
     """
     n, k = len(rows), len(signatures)
@@ -90,10 +90,29 @@ def sparse_exposures(
                     needed[least] = True
                     continue
                 new = improve_in_place(row, fewer, trial, means, a, retry_sweeps)
-            if current - new < prices[i]:
+            if current - new < prices[i, active[least]]:
                 weights, features, current = trial, fewer, new
                 active, needed = active[others], needed[others]
             else:
                 needed[least] = True
         exposures[i, active] = weights
     return exposures
+
+
+@njit(cache=True, nogil=True)
+def improve_rows_in_place(
+    rows: Floats, features: Floats, weights: Floats, a: float, sweeps: int
+) -> None:
+    """Make Newton sweeps on the positive weights of every row.
+
+    With counts, signatures and exposures, or with all three transposed.
+    """
+    means = np.empty(rows.shape[1])
+    for i in range(len(rows)):
+        active = np.flatnonzero(weights[i])
+        if rows[i].any():
+            chosen = weights[i][active]
+            improve_in_place(rows[i], features[active], chosen, means, a, sweeps)
+            weights[i, active] = chosen
+        else:
+            weights[i] = 0.0

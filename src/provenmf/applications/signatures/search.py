@@ -13,7 +13,7 @@ from scipy.stats import norm
 from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import check_number
 from provenmf.applications.signatures.catalogue import Match, compare, labelled
-from provenmf.applications.signatures.extraction import Tumors, exposures_of, extract
+from provenmf.applications.signatures.extraction import Extracted, Tumors, exposures_of, extract
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
 from provenmf.methods.traits import versions
@@ -166,7 +166,9 @@ class Signatures(Answer):
     def transform(self, data: object) -> Floats:
         """Return exposures of new tumors to these signatures."""
         counts = _checked(_in_order(data, self.column_names))
-        return exposures_of(Tumors(counts, self.overdispersion), self.signatures)
+        prevalence = Extracted(self.signatures, self.exposures).prevalence
+        tumors = Tumors(counts, self.overdispersion)
+        return exposures_of(tumors, self.signatures, prevalence)
 
 
 def find_signatures(
@@ -282,8 +284,8 @@ def one_step(tumors: Tumors, exposures: Floats, signatures: Floats) -> tuple[Flo
     One Fisher scoring step from the sparse exposures, with all signatures. It undoes the bias of
     the selection, as the step of van de Geer, Bühlmann, Ritov & Dezeure (2014) does for the lasso.
     """
-    means = np.maximum(exposures @ signatures, 0.1)
-    weights = 1.0 / (means * (1.0 + tumors.overdispersion * means))
+    means = exposures @ signatures
+    weights = tumors.weights(means)
     estimates, errors = np.empty_like(exposures), np.empty_like(exposures)
     for i, row in enumerate(exposures):
         information = (signatures * weights[i]) @ signatures.T

@@ -6,8 +6,16 @@ import pytest
 import provenmf
 from provenmf import find_signatures
 from provenmf.applications.signatures.catalogue import compare, labelled
-from provenmf.applications.signatures.extraction import Extracted, overdispersion
-from provenmf.applications.signatures.kernels import sparse_exposures
+from provenmf.applications.signatures.extraction import (
+    Extracted,
+    Tumors,
+    cost,
+    mixtures,
+    overdispersion,
+    prices,
+    refine,
+)
+from provenmf.applications.signatures.kernels import improve_rows_in_place, sparse_exposures
 from provenmf.errors import InvalidInput
 
 BASES = "ACGT"
@@ -161,7 +169,7 @@ def test_sparse_exposures_are_those_of_a_plain_loop():
         means = weights @ signatures[chosen]
         return weights, (row * np.log(means) - means).sum()
 
-    found = sparse_exposures(counts, signatures, np.full(6, price), 0.0, 200, 200)
+    found = sparse_exposures(counts, signatures, np.full((6, 4), price), 0.0, 200, 200)
     for row, got in zip(counts, found):
         chosen, needed = list(range(4)), set()
         weights, level = fitted(row, chosen)
@@ -177,11 +185,53 @@ def test_sparse_exposures_are_those_of_a_plain_loop():
         np.testing.assert_allclose(got[chosen], weights, rtol=0.01)
 
 
-def test_overdispersion_is_estimated():
-    rng = np.random.default_rng(0)
-    means = rng.lognormal(3, 1, (200, 50))
-    plain = rng.poisson(means)
-    wild = rng.poisson(means * rng.gamma(20, 1 / 20, means.shape))
-    known = Extracted(signatures=means, exposures=np.eye(200))
-    assert overdispersion(plain, known) < 0.005
-    assert overdispersion(wild, known) == pytest.approx(0.05, rel=0.2)
+@pytest.mark.parametrize("a", [0.0, 0.02, 0.1])
+def test_overdispersion_is_estimated(a):
+    """Half of the channels are rare, whose statistics are mostly zero."""
+    _, signatures, exposures = drawn(8, n=300)
+    rng = np.random.default_rng(8)
+    noise = rng.gamma(1 / a, a, (300, 96)) if a else 1.0
+    counts = rng.poisson(exposures @ signatures * noise).astype(float)
+    found = refine(Tumors(counts, a), signatures, np.full(4, 0.5))
+    assert overdispersion(counts, found) == pytest.approx(a, rel=0.2, abs=0.003)
+
+
+@pytest.mark.parametrize("a", [0.0, 0.05])
+def test_sweeps_reach_the_likelihood_that_em_reaches(a):
+    """Weighted multiplicative steps to the end are the oracle, for exposures and signatures."""
+    counts, signatures, exposures = drawn(2, n=12, overdispersed=a > 0)
+    for rows, features in ((counts, signatures), (counts.T.copy(), exposures.T.copy())):
+        weights = np.ones((len(rows), 4))
+        expected = weights.copy()
+        improve_rows_in_place(rows, features, weights, a, 300)
+        for _ in range(20000):
+            means = np.maximum(expected @ features, 1e-300)
+            scale = 1 / (1 + a * means)
+            expected *= (scale * rows / means) @ features.T / (scale @ features.T)
+        np.testing.assert_allclose(weights @ features, expected @ features, rtol=0.02, atol=0.05)
+
+
+def test_each_exposure_costs_its_price():
+    """The cost with one more exposure of no effect rises by its price."""
+    counts, signatures, exposures = drawn(4, n=400)
+    tumors = Tumors(counts, 0.0)
+    row = int(np.flatnonzero(exposures[:, 0] == 0)[0])
+    more = exposures.copy()
+    more[row, 0] = 1e-9
+    rise = cost(tumors, Extracted(signatures, more)) - cost(
+        tumors, Extracted(signatures, exposures)
+    )
+    price = prices(counts, Extracted(signatures, exposures).prevalence)[row, 0]
+    assert rise == pytest.approx(price, abs=0.05)
+
+
+def test_a_signature_with_a_part_of_another_is_freed_from_it():
+    counts, signatures, exposures = drawn(5, n=300)
+    tumors = Tumors(counts, 0.0)
+    merged = signatures.copy()
+    merged[0] = 0.7 * signatures[0] + 0.3 * signatures[1]
+    found = refine(tumors, merged, Extracted(merged, exposures).prevalence)
+    found = Extracted(merged, np.maximum(found.exposures, 0.0))
+    proposed = dict(mixtures(tumors, found))
+    assert cosines(proposed[0][None], signatures[:1]) > cosines(merged[:1], signatures[:1])
+    assert cosines(proposed[0][None], signatures[:1]) > 0.99
