@@ -412,7 +412,7 @@ def _rare(k: int) -> float:
 
     A signature may be rare and yet common in a kind of tumors.
     """
-    return 1.0 / (1.0 + np.sqrt(max(k, 2)))
+    return float(1.0 / (1.0 + np.sqrt(max(k, 2))))
 
 
 def _cost_without(tumors: Tumors, found: Extracted, j: int) -> float:
