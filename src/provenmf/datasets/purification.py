@@ -31,6 +31,7 @@ def sample_purification(
     sparsity: ArrayLike = 2.0,
     values: Values = "binary",
     overlap: float = 0.5,
+    signed: bool = False,
     noise: Noise | None = None,
     noise_level: float = 0.0,
     against: PseudoInverse = "min-inf",
@@ -43,7 +44,7 @@ def sample_purification(
     sparsity : s, the expected number of features in a row: each is there with probability s/k.
         An array gives each feature its own s: unequal proportions. s = G·k is linear sparsity.
     values : of the weights that are there: "binary", one as in (A2'); "uniform" in [0, 1].
-    overlap : see `overlapping_features`.
+    overlap, signed : see `overlapping_features`.
     noise : None; an adversary of (N1), see `adversarial_noise`; or "unbiased" for (N2).
     noise_level : C_ν, the largest entry of the noise.
     against : the left inverse of the true features that an adversary attacks.
@@ -53,7 +54,9 @@ def sample_purification(
     Sample whose extras hold the `noise` (n, d).
     """
     rng = generator(random_state)
-    components = overlapping_features(n_components, n_columns, overlap=overlap, random_state=rng)
+    components = overlapping_features(
+        n_components, n_columns, overlap=overlap, signed=signed, random_state=rng
+    )
     weights = independent_weights(
         n_rows, n_components, sparsity=sparsity, values=values, random_state=rng
     )
@@ -91,12 +94,14 @@ def overlapping_features(
     n_columns: int,
     *,
     overlap: float = 0.5,
+    signed: bool = False,
     random_state: int | np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
-    """Draw independent features (k, d) with positive entries of sum one.
+    """Draw independent features (k, d) with nonzero entries of absolute sum one.
 
     A share 1 − overlap of a feature's mass lies on columns of its own, the rest is spread over
-    all columns at random, so no column belongs to one feature alone unless overlap = 0.
+    all columns at random, so no column belongs to one feature alone unless overlap = 0. With
+    signed=True entries have random signs.
     """
     if not 0 <= overlap < 1:
         raise InvalidInput(f"overlap={overlap} must lie in [0, 1)")
@@ -111,7 +116,8 @@ def overlapping_features(
     shared = rng.exponential(size=(n_components, n_columns))
     own /= own.sum(axis=1, keepdims=True)
     shared /= shared.sum(axis=1, keepdims=True)
-    return (1.0 - overlap) * own + overlap * shared
+    features = (1.0 - overlap) * own + overlap * shared
+    return features * rng.choice([-1.0, 1.0], size=features.shape) if signed else features
 
 
 def independent_weights(
