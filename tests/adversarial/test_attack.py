@@ -25,6 +25,12 @@ def test_nothing_false_on_hostile_data_and_forged_records(first):
     assert tally.checked > 3000
 
 
+def test_distances_to_corners_do_not_rest_on_rounding():
+    """Rows equal to an anchor have residuals of rounding; corners were said to be that near."""
+    tally = attack.attack(1, first=9000126)  # MERIT on one-hot rows
+    assert tally.checked > 100 and not tally.false and not tally.crashes
+
+
 def written_names():
     """Names of statements that are written out in the source: of checks, of bounds and measures."""
     checks, numbers = set(), set()

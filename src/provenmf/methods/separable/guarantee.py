@@ -425,7 +425,10 @@ def corner_distances(points: Explanation, noise: Floats) -> Floats:
         radii = (low + high) / 2
         if not np.isfinite(distances).any():
             break
-    return np.where(distances < most, distances * (1 + ROUNDING), np.inf)
+    # residuals of rows that equal an anchor are rounding, which no distance may rest on
+    longest = float(np.linalg.norm(points.components, axis=1).max())
+    distances = distances + ROUNDING * (distances + longest)
+    return np.where(distances < most, distances, np.inf)
 
 
 def anchor_gaps(components: Floats) -> Floats:
