@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from provenmf.budget import computed_once, for_row_slices
 from provenmf.data import Block, Blocks, Rows, as_blocks
+from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import is_sparse
 from provenmf.methods.poisson.kernels import (
     improve_dense_rows_in_place,
@@ -110,9 +111,19 @@ def weights_encoder(
         even = sums / total if total > 0 else 0.0 * sums
         start = np.repeat(even[:, None], features.shape[1], axis=1)
         rows = improve_rows(counts, features, start, sweeps=MOST_SWEEPS, floor=0.0, tol=SOLVED)
-        return rows.weights.astype(dtype, copy=False)
+        return refuse_nan(rows.weights).astype(dtype, copy=False)
 
     return weights_of
+
+
+def refuse_nan(factor: Floats) -> Floats:
+    """Return a factor; raise an error if x / u failed for entries near the smallest number."""
+    if not np.isfinite(factor).all():
+        raise InvalidInput(
+            "some positive entries are too small for the Poisson likelihood, which divides by "
+            "numbers of their size: set entries below 1e-300 to zero"
+        )
+    return factor
 
 
 def as_counts(block: Block) -> Block:

@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Blocks, Rows
-from provenmf.errors import InvalidInput
 from provenmf.methods.alternating.solver import Extrapolation
 from provenmf.methods.alternating.starts import Init, start_pair
-from provenmf.methods.poisson.counts import Counts, mean
+from provenmf.methods.poisson.counts import Counts, mean, refuse_nan
 from provenmf.methods.run import Callback, Run
 from provenmf.results import Solution, StopReason
 
@@ -78,14 +77,9 @@ def poisson_nmf(
         start, notes = best_start(counts, start, init, n_init - 1, min(TRIAL, max_iter), tol, rng)
     run = Run(max_iter, callback=callback, verbose=verbose, name="PoissonNMF")
     found = descend(counts, start, run, tol)
-    components = np.ascontiguousarray(without_floor(counts, *found).T, dtype=blocks.dtype)
-    if not np.isfinite(components).all():  # x / u of entries near the smallest number there is
-        raise InvalidInput(
-            "some positive entries are too small for the Poisson likelihood, which divides by "
-            "numbers of their size: set entries below 1e-300 to zero"
-        )
+    components = refuse_nan(without_floor(counts, *found)).T
     return Solution(
-        components=components,
+        components=np.ascontiguousarray(components, dtype=blocks.dtype),
         trace=run.trace,
         stop_reason=run.stop_reason,
         notes=notes,
