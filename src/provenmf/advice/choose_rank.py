@@ -569,7 +569,7 @@ def _by_unseen_rows(
 def _by_spectrum(ranks: Sequence[int], above: int) -> Criterion:
     """Take the number of singular values above the noise."""
     if above > max(ranks):
-        reason = f"more than {max(ranks)} singular values exceed the noise"
+        reason = f"singular value {above} exceeds the noise, beyond the numbers tried"
     elif above == 0:
         reason = "no singular value exceeds the noise"
     else:

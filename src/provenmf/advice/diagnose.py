@@ -115,7 +115,7 @@ class Diagnosis:
         sure = (
             "the clear drops agree, and the rest looks like noise"
             if self.agreed
-            else "the data do not determine it"
+            else "the data alone do not determine it"
         )
         rows = [_row(m, found, m in self.certificates) for m, found in self._compared.items()]
         worse = [

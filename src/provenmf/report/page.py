@@ -72,7 +72,7 @@ def render(
     lead, shown = summary.text if isinstance(summary, Paragraph) else "", overview(answer)
     if len(shown) < answer.n_components:
         lead += f" The {len(shown)} largest are listed here."
-    top = Top(origin_rows(fit), result_file=result_file, lead=lead, overview=shown)
+    top = Top(origin_rows(answer), result_file=result_file, lead=lead, overview=shown)
     if certificate:
         judged = certificate.evidence
         good = is_good_news(certificate)
@@ -115,13 +115,15 @@ class Top:
     overview: Sequence[Overview] = ()
 
 
-def origin_rows(fit: Factorization) -> list[tuple[str, str]]:
+def origin_rows(answer: Answer) -> list[tuple[str, str]]:
     """Return file, date, method, version and command, as far as they are known."""
+    fit = answer.factorization
     origin, version = fit.origin or Origin(), fit.versions.get("provenmf")
+    start = getattr(getattr(answer, "settings", None), "start", None)  # only topics have one
     rows = [
         ("File", origin.file),
         ("Date", origin.date),
-        ("Method", method_name(fit)),
+        ("Method", "groups of documents" if start == "groups" else method_name(fit)),
         ("Version", f"provenmf {version}" if version else ""),
         ("Command", origin.command),
     ]

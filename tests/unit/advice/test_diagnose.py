@@ -36,7 +36,7 @@ def test_pure_noise_is_not_settled():
     diagnosis = diagnose(noise, methods=("cones",))
     assert not diagnosis.agreed and diagnosis.n_components > 1
     assert diagnosis.recommended is None and "No method" in str(diagnosis)
-    assert "the data do not determine it" in str(diagnosis)
+    assert "the data alone do not determine it" in str(diagnosis)
     assert diagnose(noise, 9, methods=("cones",)).n_components == 9
 
 
