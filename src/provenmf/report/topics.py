@@ -95,8 +95,9 @@ def topic_map(answer: Topics) -> list[Element]:
     if not 2 <= k <= MOST_TOPICS:
         return []
     topics = np.clip(np.nan_to_num(answer.topics), 0.0, 1.0)  # a file may hold anything
-    # Rounding may leave a root of less than zero between nearly equal topics.
-    positions = flat_positions(np.nan_to_num(cdist(topics, topics, "jensenshannon")))
+    # Rounding may leave a root of less than zero between nearly equal topics; one is the largest.
+    apart = np.nan_to_num(cdist(topics, topics, "jensenshannon"), posinf=1.0)
+    positions = flat_positions(np.minimum(apart, 1.0))
     words = answer.top_words(2)
     named = [f"{n}: {', '.join(w)}" for n, w in zip(answer.component_names, words)]
     terms = [_terms(answer, topic) for topic in range(k)]

@@ -371,6 +371,8 @@ def first_steps(problem: Problem, mixture: Mixture, *, warm: bool) -> Steps:
 def mix_anchors(mixture: Mixture, start: Start) -> int:
     """Set C to the mixtures of the start's anchors; return the step to go on from."""
     kept = start.anchors[np.isin(start.anchors, mixture.dictionary)]
+    if not len(kept):  # other rows stand for them: C stays zero
+        return 0
     found = start if len(kept) == len(start.anchors) else start.by(kept)
     mixture.start_from(np.searchsorted(mixture.dictionary, kept), found.mixtures)
     rmse = float(np.sqrt(mixture.squared_residuals().mean()))

@@ -159,12 +159,12 @@ class Explanation:
     def largest_share(self) -> float | None:
         """Largest distance of a row as a share of that row's own length.
 
-        None if a row of zeros is not explained: no share says how badly.
+        None if a row of zeros, or next to zero, is not explained: no share says how badly.
         """
-        zero = self.lengths == 0
-        if (self.distances[zero] > 0).any():
-            return None
-        return float((self.distances[~zero] / self.lengths[~zero]).max(initial=0.0))
+        with np.errstate(divide="ignore", over="ignore"):
+            shares = self.distances / np.where(self.distances > 0, self.lengths, 1.0)
+        largest = float(shares.max(initial=0.0))
+        return largest if np.isfinite(largest) else None
 
     @property
     def unit(self) -> float:
