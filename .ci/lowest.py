@@ -4,7 +4,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-USER_EXTRAS = ("report", "dask", "data", "files")
+USER_EXTRAS = ("dask", "files")
 
 
 def lowest_versions(project: dict[str, dict[str, list[str]]]) -> list[str]:
