@@ -77,8 +77,11 @@ def inner_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function callable only from other kernels.
 
     Without the wrapper for Python and a cache of its own, the first run compiles less: what calls
-    it is cached with it.
+    it is cached with it. It is always inlined: otherwise the optimizer decides, differently where
+    the caller is compiled than where it is loaded, and sums in any order then differ in bits.
     """
     options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    if options.get("inline") != "always":
+        options["forceinline"] = True
     decorate: Callable[[Callable[..., Any]], Any] = numba.njit(**options)
     return decorate

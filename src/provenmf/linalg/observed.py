@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.budget import available_threads, for_row_slices
-from provenmf.linalg.compiled import njit
+from provenmf.linalg.compiled import inner_njit, njit
 from provenmf.linalg.nnls import Penalty, solve_rows_in_place
 
 # Rows of a factor from the observed entries alone: every row has its own normal equations.
@@ -25,12 +25,9 @@ from provenmf.linalg.nnls import Penalty, solve_rows_in_place
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
 kernel = njit(cache=True, nogil=True, error_model="numpy")
-reordering_kernel = njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-)
 
 
-@reordering_kernel
+@inner_njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def normal_equations_in_place(
     indices: Ints, values: Floats, features: Floats, gram: Floats, cross: Floats
 ) -> None:
@@ -118,7 +115,7 @@ def solve_observed_rows_in_place(
             rows[r, known + j] = answer[0, j] / sizes[j]
 
 
-@reordering_kernel
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def residual_entries_in_place(
     pointers: Ints, indices: Ints, values: Floats, features: Floats, rows: Floats, out: Floats
 ) -> None:

@@ -1,11 +1,15 @@
 """A damaged cache of compiled kernels is dropped and made again."""
 
+import importlib
 import os
+import pkgutil
 import subprocess
 import sys
 
+import numba
 from numba.core.caching import CacheImpl
 
+import provenmf
 from provenmf.linalg.compiled import njit
 
 MULTIPLY = """
@@ -53,3 +57,21 @@ def test_without_any_folder_for_a_cache(monkeypatch):
     """A read-only container: neither beside the code nor at home can anything be written."""
     monkeypatch.setattr(CacheImpl, "_locator_classes", [])
     assert njit(cache=True)(lambda x: x + 1)(2) == 3
+
+
+def test_what_sums_in_any_order_is_inlined_or_called_from_python_alone() -> None:
+    """Otherwise a process that compiles gives other bits than one that loads the cache."""
+    found = set()
+    for module in pkgutil.walk_packages(provenmf.__path__, "provenmf."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, numba.core.registry.CPUDispatcher):
+                found.add(value.py_func)
+    assert len(found) > 30
+    for function in found:
+        for name in function.__code__.co_names:
+            called = function.__globals__.get(name)
+            if isinstance(called, numba.core.registry.CPUDispatcher):
+                options = called.targetoptions
+                assert not options.get("fastmath") or (
+                    options.get("forceinline") or options.get("inline") == "always"
+                ), f"{function.__name__} calls {name}"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from provenmf.budget import available_threads, computed_once, for_row_slices
 from provenmf.data import Blocks, Rows
 from provenmf.data.memory import ObservedBlocks
-from provenmf.linalg.compiled import njit
+from provenmf.linalg.compiled import inner_njit, njit
 from provenmf.linalg.nnls import (
     Constraint,
     Penalties,
@@ -310,7 +310,7 @@ def descend_coordinates_in_place(gram: Array, cross: Array, weights: Array, swee
                 weights[start + r, j] = tile[j, r]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@inner_njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def move_in_place(descent: Array, curvature: float, rows: int, coordinate: Array) -> None:
     """Set one coordinate of every row to its best nonnegative value."""
     inverse = descent.dtype.type(1.0 / curvature)
@@ -318,7 +318,7 @@ def move_in_place(descent: Array, curvature: float, rows: int, coordinate: Array
         coordinate[r] = max(coordinate[r] + descent[r] * inverse, 0.0)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@inner_njit(fastmath={"reassoc", "contract", "nsz"})
 def subtract_combination_in_place(
     coefficients: Array, vectors: Array, length: int, out: Array
 ) -> None:

@@ -18,7 +18,7 @@ way; the longer of the two is taken. Near the least f that is Newton's.
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.linalg.compiled import njit
+from provenmf.linalg.compiled import inner_njit, njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
@@ -37,7 +37,7 @@ FAR_ABOVE = 1e100
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
+@inner_njit(error_model="numpy", fastmath=_FAST)
 def pull_and_curvature(x: Floats, feature: Floats, u: Floats) -> tuple[float, float]:
     """Return the sums of x_j q_j and of x_j q_j^2 with q = feature / u."""
     pull, curvature = 0.0, 0.0
@@ -49,7 +49,7 @@ def pull_and_curvature(x: Floats, feature: Floats, u: Floats) -> tuple[float, fl
     return pull, curvature
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
+@inner_njit(error_model="numpy", fastmath=_FAST)
 def add_multiple_in_place(u: Floats, feature: Floats, factor: float) -> None:
     """Compute u += factor * feature."""
     for j in range(len(u)):
@@ -206,7 +206,7 @@ def joint_step_in_place(x: Floats, features: Floats, sums: Floats, w: Floats, u:
         length *= 0.5
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
+@inner_njit(error_model="numpy", fastmath=_FAST)
 def weighted_product(x: Floats, left: Floats, right: Floats) -> float:
     """Return the sum of x_j left_j right_j."""
     total = 0.0
