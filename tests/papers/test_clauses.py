@@ -306,27 +306,6 @@ def test_one_trial_decides_nothing_that_depends_on_chance(name):
     assert {j.decision for j in judged if j.clause.fewest} == {"too few trials"}
 
 
-# Nonsense that violates several clauses at once and passed before claims had clauses.
-NONSENSE = {
-    "merit-fig2": [("success rate", {}, m, 0.0) for m in METHODS],
-    "merit-fig3": [
-        (title, {}, m, value)
-        for title, value in (("MRSA, 0 to 100", 20.0), ("RAE", 0.6))
-        for m in METHODS
-    ],
-    "merit-fig4": [("success rate", {}, m, 0.0) for m in METHODS],
-    "merit-fig5": [("by λ", {}, snr, 0.0) for snr in ("8 dB", "12 dB")],
-    "and-fig1": [("DIR", {"method": m}, "error / start", 1e-13) for m in ("HALS", "ANLS", "MU")]
-    + [("DIR", {"method": AND}, "error / start", 1e-4)],
-    "purification-starts": [("Starts", {}, "worst", 100.0)],
-}
-
-
-@pytest.mark.parametrize("name", NONSENSE)
-def test_nonsense_does_not_hold(name):
-    assert verdict_of(EXPERIMENTS[name].judge(forged(GOOD[name], NONSENSE[name]))) != "holds"
-
-
 def test_numbers_of_the_variant_are_those_of_its_rows_and_columns():
     tables = {"T": [{"method": "a", "x": 1}, {"method": "b", "x": 2}], "U": [{"a": 3, "b": 4}]}
     assert swapped(tables, {"a": "b"}) == {"T": [{"method": "a", "x": 2}], "U": [{"a": 4}]}

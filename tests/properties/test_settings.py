@@ -4,7 +4,8 @@ Every algorithm keeps its tuned numbers in one `Settings` object. With any one o
 error on clear data stays below a limit; where it does not, `DECIDES` names the number.
 """
 
-from dataclasses import fields
+import sys
+from dataclasses import fields, replace
 from importlib import import_module
 
 import numpy as np
@@ -130,15 +131,15 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("module", "name", "factor"), CHANGES)
-def test_half_and_twice_a_setting(module, name, factor):
-    settings = import_module(f"provenmf.{module}").SETTINGS
-    value = getattr(settings, name)
+def test_half_and_twice_a_setting(module, name, factor, monkeypatch):
+    before = import_module(f"provenmf.{module}").SETTINGS
+    value = getattr(before, name)
     # A share stays one.
     changed = min(factor * value, 1.0) if isinstance(value, float) and value < 1 else factor * value
+    after = replace(before, **{name: type(value)(changed)})
+    for user in [m for known, m in sys.modules.items() if known.startswith("provenmf")]:
+        for own in [own for own, content in vars(user).items() if content is before]:
+            monkeypatch.setattr(user, own, after)
     error, limit = CASES[module]
-    object.__setattr__(settings, name, type(value)(changed))
-    try:
-        found = error()
-    finally:
-        object.__setattr__(settings, name, value)
+    found = error()
     assert (found > limit) == ((module, name, factor) in DECIDES), found

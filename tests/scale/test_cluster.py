@@ -323,15 +323,6 @@ def test_topics_on_a_cluster_are_topics_in_memory(client, monkeypatch):
     assert far.certificate.to_dict().keys() == near.certificate.to_dict().keys()
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_empty_chunks_and_chunks_of_columns(method):
-    X = data()
-    near = make(method, certify=False).fit(X)
-    for array in (with_empty_chunks(X), da.from_array(X, chunks=(11, 4))):
-        with dask.config.set(scheduler="synchronous"):
-            assert_same_fit(near, make(method, certify=False).fit(array))
-
-
 @pytest.mark.parametrize(
     ("second", "message"),
     [

@@ -24,23 +24,6 @@ def evidence_of(X, k=3, **options):
     return confirm(X, fitted(X, k), **options).certificate.evidence
 
 
-BAD = {
-    "fewer than 20 rows": (ROWS[:19], 3, {}, "19 independent rows"),
-    "few groups": (ROWS, 3, {"groups": np.arange(200) % 5}, "5 independent groups"),
-    "k above half of the rows": (ROWS[:20], 11, {}, "half of the 20 rows"),
-    "few columns": (sp.csr_array(ROWS[:, :3]), 3, {}, "3 columns are too few"),
-    "missing entries": (np.where(RNG.random(ROWS.shape) < 0.1, np.nan, ROWS), 2, {}, "missing"),
-}
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", BAD)
-def test_what_cannot_be_judged_says_why(name):
-    X, k, options, reason = BAD[name]
-    evidence = evidence_of(X, k, **options)
-    assert set(evidence.judgements) == {"cannot be judged"} and reason in evidence.reason
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["identical rows", "mostly zero rows", "one column"])
 def test_odd_rows_are_judged_without_a_crash(kind):

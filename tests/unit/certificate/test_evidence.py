@@ -15,7 +15,6 @@ from provenmf.certificate.evidence import (
     fit_weights_in_place,
     subtract_likelihood_in_place,
 )
-from provenmf.errors import InvalidInput
 from provenmf.results.estimates import Evidence
 
 
@@ -120,13 +119,6 @@ def test_identical_rows_confirm_nothing():
     X = np.tile(np.arange(1.0, 9.0), (60, 1))
     evidence = confirm_components(X, lambda rows: X[:2], X[:2])
     assert not evidence.confirmed
-
-
-def test_wrong_groups_are_named():
-    with pytest.raises(InvalidInput, match="groups"):
-        confirm_components(
-            np.ones((30, 5)), lambda rows: np.ones((1, 5)), np.ones((1, 5)), groups=[1]
-        )
 
 
 def test_sparse_and_dense_rows_agree():

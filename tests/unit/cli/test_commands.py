@@ -90,20 +90,6 @@ def test_communities_and_their_certificate(run, graph, tmp_path):
     assert_readable(again.out)
 
 
-def test_communities_by_every_method(run, graph, tmp_path):
-    from provenmf.applications.communities import METHODS
-
-    listed = " ".join(run("communities", "--help").out.split())
-    assert f"One of {', '.join(METHODS)}." in listed
-    for method in METHODS:
-        ran = run("communities", graph, "-k", 2, "-m", method, "-o", f"{method}.npz")
-        assert ran.code == 0, ran
-        assert_readable(ran.out)
-        assert load(tmp_path / f"{method}.npz").memberships.shape[1] == 2
-    refused = run("communities", graph, "-k", 2, "-m", "xray")
-    assert refused.code == 2 and "does not find pure nodes" in refused.err
-
-
 def test_unmix_finds_the_spectra(run, cube, tmp_path):
     ran = run("unmix", cube, "-k", 3, "--method", "spa")
     assert ran.code == 0, ran
@@ -186,18 +172,6 @@ def test_names_in_a_table_are_shown(run, tmp_path):
         assert name in ran.out
         assert name in (tmp_path / "r.html").read_text()
     assert "cid" in (tmp_path / "r.html").read_text()
-
-
-@pytest.mark.parametrize("name", ["posts.csv", "posts.json"])
-def test_texts_as_other_programs_write_them(run, corpus, tmp_path, name):
-    lines = corpus.read_text().splitlines()
-    if name.endswith("csv"):
-        text = "\n".join(["id;text", *(f"{i};{line}" for i, line in enumerate(lines))])
-    else:
-        text = json.dumps(lines)
-    (tmp_path / name).write_text(text)
-    ran = run("topics", name, "-k", 2, "--no-report", "--json")
-    assert ran.code == 0 and json.loads(ran.out)["n_rows"] == 60, ran
 
 
 def test_numbers_of_topics_of_texts_are_compared(run, tmp_path):

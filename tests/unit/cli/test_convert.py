@@ -81,18 +81,6 @@ def test_topics_of_converted_texts_are_those_of_the_texts(run, tmp_path):
     assert here.row_names == there.row_names
 
 
-def test_fit_reads_converted_rows_in_blocks_with_their_names(run, tmp_path):
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (folder / "named.csv").write_text("a,b,c\n" + "r1,0,1,2\nr2,3,1,0\nr3,1,1,1\n")
-    assert run("convert", folder / "named.csv", "rows.npz").code == 0
-    assert run("fit", "rows.npz", "-k", 2, "-m", "spa", "-o", "a.npz", "--no-report").code == 0
-    assert run("fit", folder / "named.csv", "-k", 2, "-m", "spa", "-o", "b.npz").code == 0
-    here, there = load(tmp_path / "a.npz"), load(tmp_path / "b.npz")
-    np.testing.assert_allclose(here.weights, there.weights, atol=1e-9)
-    assert here.row_names.tolist() == there.row_names.tolist()
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [

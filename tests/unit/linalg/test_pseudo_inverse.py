@@ -191,13 +191,3 @@ def test_the_parts_add_up_and_lie_where_they_should():
     np.testing.assert_allclose(parts.outside @ reference.T, 0, atol=1e-12)
     rebuilt = (np.diag(parts.diagonal) + parts.off_diagonal) @ reference + parts.outside
     np.testing.assert_allclose(rebuilt, components)
-
-
-def test_relative_parts_do_not_depend_on_the_scale_of_a_component():
-    rng = np.random.default_rng(1)
-    reference = rng.random((3, 9))
-    components = reference + 0.1 * rng.random((3, 9))
-    once = mixing_of(components, reference).relative()
-    again = mixing_of(components * np.array([[2.0], [0.5], [7.0]]), reference).relative()
-    for a, b in zip(once, again):
-        np.testing.assert_allclose(a, b, atol=1e-12)

@@ -36,20 +36,6 @@ def test_the_spread_of_a_mean_is_its_standard_error():
     assert spread.returned.tolist() == [1.0, 1.0] and spread.counts.tolist() == [300, 300]
 
 
-def test_a_component_that_is_another_one_each_time_has_not_come_back():
-    fixed = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    random = np.random.default_rng(0)
-
-    def refit(drawn):
-        found = fixed.copy()
-        if random.random() < 0.5:
-            found[1] = [0.0, 0.0, 1.0]
-        return found, found
-
-    spread = resampled(refit, fixed, 10, 60, np.random.default_rng(0))
-    assert spread.returned[0] == 1.0 and 0.3 < spread.returned[1] < 0.7
-
-
 def test_resamples_in_which_nothing_can_be_found_count():
     def refit(drawn):
         raise InvalidInput("too few rows")
@@ -106,14 +92,6 @@ def test_error_bars_are_the_same_twice(fitted):
     np.testing.assert_array_equal(
         again.error_bars.standard_errors, barred.error_bars.standard_errors
     )
-
-
-def test_tables_have_the_errors(fitted):
-    from provenmf.results import as_answer
-
-    tables = as_answer(fitted[2]).tables()
-    assert {"standard_errors", "lower", "upper"} <= tables.keys()
-    assert tables["upper"].shape == (2, 4) and (tables["upper"] >= tables["lower"]).all().all()
 
 
 @pytest.mark.parametrize("number", [0, 3, 2.5, True])

@@ -8,7 +8,6 @@ import pytest
 
 from provenmf.data.memory import MemoryBlocks
 from provenmf.methods import CATALOGUE, make_estimator
-from provenmf.methods.cones.enclosing_cones import smallest_cones
 from provenmf.methods.poisson import counts
 from provenmf.methods.separable import guarantee as guarantees
 
@@ -50,7 +49,6 @@ def test_passes_are_as_stated(method, k, monkeypatch):
     monkeypatch.setattr(counts, "AT_HAND_BYTES", 0.0)
     monkeypatch.setattr(guarantees, "MARGIN_PASSES", 1)
     monkeypatch.setattr(guarantees, "RADII", 0)  # for small data and full certificates only
-    monkeypatch.setitem(smallest_cones.__kwdefaults__, "max_passes", 1)
     rng = np.random.default_rng(0)
     weights = np.vstack([np.eye(k), rng.dirichlet(np.full(k, 0.3), size=300 - k)])
     data = weights @ rng.random((k, 12)) + 0.01 * rng.random((300, 12))

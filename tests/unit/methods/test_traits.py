@@ -35,11 +35,6 @@ def test_anchors_are_rows_of_the_data(method):
     assert rows == traits.anchors
 
 
-def test_who_never_draws_has_no_random_state(method):
-    has_one = "random_state" in estimator_class(method)().get_params()
-    assert has_one == (estimator_class(method).traits.random != "never")
-
-
 def test_missing_values(method):
     data = mixtures()
     data[3, 2] = np.nan

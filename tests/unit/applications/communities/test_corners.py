@@ -45,23 +45,6 @@ def test_the_error_falls_with_the_number_of_nodes():
     assert errors[2] < 0.75 * errors[1] < 0.75 * 0.75 * errors[0]
 
 
-def test_covariances_are_those_of_redrawn_graphs():
-    rng = np.random.default_rng(0)
-    n, k = 300, 2
-    memberships = np.repeat(np.eye(k), n // k, axis=0)
-    chance = memberships @ np.array([[0.2, 0.05], [0.05, 0.2]]) @ memberships.T
-    values, vectors = np.linalg.eigh(chance)
-    values, vectors = values[-k:], vectors[:, -k:]
-    rows = []
-    for _ in range(300):
-        upper = np.triu(rng.random((n, n)) < chance, 1)
-        drawn = (upper | upper.T).astype(float)
-        rows.append((drawn @ vectors / values)[0])
-    measured = np.cov(np.array(rows).T)
-    predicted = link_covariances(sp.csr_array(chance), vectors, values, np.array([0]))[0]
-    np.testing.assert_allclose(np.diag(measured), np.diag(predicted), rtol=0.35)
-
-
 def test_the_number_of_communities_is_counted():
     network = mixed_membership_network(1200, 5, mean_degree=40.0, pure_share=0.8, random_state=5)
     result = find_communities(network.adjacency, certify=False, evidence=False)

@@ -30,13 +30,6 @@ def test_known_components_stay_bit_for_bit(kind, missing, known):
     assert conditions.name == "first-order conditions" and conditions.status == "holds"
 
 
-def test_known_parts_with_a_number_that_is_found():
-    X, components = planted()
-    model = HALS(None, init="spa", known_components=components, random_state=0).fit(X)
-    assert model.n_components_ >= 4
-    np.testing.assert_array_equal(model.components_[:4], components)
-
-
 def test_known_parts_survive_the_file_and_are_certified_again(tmp_path):
     X, components = planted()
     model = HALS(4, known_components=1.3 * components[1:3] + 0.1, random_state=0, tol=1e-7).fit(X)

@@ -114,15 +114,6 @@ def test_certify_and_the_record(tmp_path):
     assert {c.name: c.status for c in zeros.checks}["data that the result names"] == "fails"
 
 
-def test_on_disk_and_in_single_precision(tmp_path):
-    _, holes = planted()
-    np.save(tmp_path / "holes.npy", holes)
-    disk = HALS(3, random_state=0).fit(tmp_path / "holes.npy")
-    np.testing.assert_array_equal(disk.components_, HALS(3, random_state=0).fit(holes).components_)
-    single = HALS(3, random_state=0).fit(holes.astype(np.float32))
-    assert single.components_.dtype == single.transform(holes.astype(np.float32)).dtype == "float32"
-
-
 def test_an_empty_column_is_said():
     _, holes = planted()
     holes[:, 4] = np.nan

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from provenmf import HALS
 from provenmf.data import as_blocks
-from provenmf.errors import InvalidInput
 from provenmf.methods.alternating.starts import NAMES, start_components, start_factors
 
 
@@ -64,20 +63,6 @@ def test_fewer_directions_than_components_are_filled_up():
         warnings.simplefilter("error")  # cone NMF's own warning would say what is not so here
         components = start_components(as_blocks(X), 5, "cones", np.random.default_rng(0))
     assert components.shape == (5, 3) and components.any(axis=1).all()
-
-
-def test_number_of_components_from_the_start():
-    rng = np.random.default_rng(1)
-    X = np.repeat(np.eye(4), 10, axis=0) * rng.uniform(1, 2, (40, 1)) + 0.01 * rng.random((40, 4))
-    assert len(start_components(as_blocks(X), None, "cones", rng)) == 4
-
-
-def test_an_array_may_be_signed_for_those_who_allow_it():
-    start = -np.ones((2, 25))
-    found = start_components(as_blocks(data()), 2, start, np.random.default_rng(0))
-    np.testing.assert_array_equal(found, start)
-    with pytest.raises(InvalidInput, match="unknown"):
-        start_components(as_blocks(data()), 2, "best", np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("init", ["nndsvd", "nndsvda"])

@@ -25,10 +25,6 @@ def test_default_recovers_topics_from_anchors():
     assert model.reconstruction_err_ < 1e-8
 
 
-def test_number_of_components_is_found_by_the_start():
-    assert AND().fit(SAMPLE.data).n_components_ == 6
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -56,13 +52,3 @@ def test_stream_of_batches_approaches_the_truth():
     assert model.n_iter_ == 25
     weights = model.transform(SAMPLE.data)
     np.testing.assert_allclose(weights @ model.components_, SAMPLE.data, atol=1e-2)
-
-
-def test_fit_forgets_an_earlier_stream_and_widths_must_agree():
-    model = AND(init=START).partial_fit(SAMPLE.data)
-    with pytest.raises(ValueError, match="features"):
-        model.partial_fit(SAMPLE.data[:, :-1])
-    streamed = AND(init=START).partial_fit(SAMPLE.data).fit(SAMPLE.data)
-    np.testing.assert_array_equal(
-        streamed.components_, AND(init=START).fit(SAMPLE.data).components_
-    )

@@ -57,35 +57,6 @@ def test_adaptive_schedule_recovers_the_truth_to_rounding(seed, signed):
     assert total_squared_correlation_error(found.components, truth) < 1e-15
 
 
-def test_adaptive_is_no_worse_than_the_paper_under_noise_and_stays_above_it():
-    data, truth, start = problem(3)
-    noise = 0.02 * np.linalg.norm(data) / np.sqrt(data.size)
-    noisy = data + noise * np.random.default_rng(9).standard_normal(data.shape)
-    ours = and_descent(as_blocks(noisy), start)
-    paper = and_descent(as_blocks(noisy), start, rule=PAPER)
-    assert total_squared_correlation_error(
-        ours.components, truth
-    ) < total_squared_correlation_error(paper.components, truth)
-    assert ours.state.thresholds.min() > 1e-3
-
-
-def test_a_wrong_turn_of_the_paper_schedule_is_avoided():
-    """Nearly one-hot weights: at α = 0.1 a spurious weight above it confirms itself for good."""
-    rng = np.random.default_rng(0)
-    k, n, d = 20, 800, 30
-    logits = 20 * rng.standard_normal((n, k))
-    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    truth = rng.random((k, d))
-    start = (np.eye(k) + rng.uniform(-0.5, 0.5, (k, k)) / np.sqrt(k)) @ truth
-    data = as_blocks(weights @ truth)
-    paper = and_descent(data, start, rule=PAPER)
-    ours = and_descent(data, start)
-    assert total_squared_correlation_error(paper.components, truth) > 1e-4
-    assert total_squared_correlation_error(ours.components, truth) < 1e-12
-    assert len(ours.trace) < len(paper.trace) / 2
-
-
 def test_dependent_components_are_restarted_from_the_data():
     data, truth, start = problem(7, scale=0.1)
     start[3] = start[5]

@@ -49,13 +49,6 @@ def test_never_worse_than_the_literal_algorithm_on_overlapping_cones():
         assert ours <= np.linalg.norm(X - product) + 1e-12
 
 
-def test_clusters_are_the_cones_from_any_start(sample):
-    for first in (None, 0, 17):
-        solution = cones(as_blocks(sample.data), 6, first=first)
-        pairs = set(zip(solution.labels.tolist(), sample.labels.tolist()))
-        assert len(pairs) == 6
-
-
 def test_number_of_cones_from_the_largest_drop(sample):
     solution = cones(as_blocks(sample.data))
     assert solution.components.shape[0] == 6
@@ -96,15 +89,6 @@ def test_rows_whose_squares_underflow_count_as_zero():
     assert solution.labels.tolist()[3] == -1 and solution.labels[4] >= 0
 
 
-def test_trace_and_callback_see_every_centroid(sample):
-    seen = []
-    solution = cones(as_blocks(sample.data), 6, callback=seen.append)
-    assert [row["row"] for row in seen] == solution.anchors.tolist()
-    assert solution.stop_reason == "all centroids chosen"
-    stopped = cones(as_blocks(sample.data), 6, callback=lambda row: True)
-    assert stopped.stop_reason == "callback" and stopped.components.shape[0] == 1
-
-
 def test_rounding_does_not_choose_the_first_centroid():
     rng = np.random.default_rng(0)
     rows = rng.random((50, 8))
@@ -120,23 +104,8 @@ def papers():
     return paper_cones(150, n_columns=60, n_components=5, random_state=0)
 
 
-def test_fitted_attributes(papers):
-    model = ConeNMF(5).fit(papers.data)
-    assert model.components_.shape == model.centroids_.shape == (5, 60)
-    assert model.labels_.shape == (150,)
-    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
-    np.testing.assert_allclose(np.linalg.norm(model.centroids_, axis=1), 1)
-    unit = papers.data[model.anchors_]
-    np.testing.assert_allclose(model.centroids_, unit / np.linalg.norm(unit, axis=1, keepdims=True))
-
-
 def test_new_rows_are_coded_by_the_nearest_component(papers):
     model = ConeNMF(5).fit(papers.data)
     weights = model.transform(3 * model.components_)
     np.testing.assert_allclose(weights, 3 * np.eye(5), atol=1e-12)
     assert not model.transform(np.zeros((2, 60))).any()
-
-
-def test_auto_finds_the_number_of_cones(papers):
-    for n_components in (None, "auto"):
-        assert ConeNMF(n_components).fit(papers.data).n_components_ == 5

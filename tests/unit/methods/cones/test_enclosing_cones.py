@@ -3,7 +3,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from provenmf.data import as_blocks
 from provenmf.methods.cones.enclosing_cones import angle_at_least, angle_at_most, smallest_cones
@@ -53,18 +52,6 @@ def test_several_clusters_and_rows_of_none():
         assert found.angles[k] == pytest.approx(alone.angles[0], abs=2e-6)
         assert widest_angle(X[labels == k], found.axes[k]) <= found.angles[k]
     assert found.angles[3] == 0 and not found.axes[3].any()
-
-
-def test_sparse_and_blocks_agree():
-    rng = np.random.default_rng(1)
-    X = rng.random((80, 20)) * (rng.random((80, 20)) < 0.3)
-    X[:, 0] += 0.2
-    labels = np.arange(80) % 2
-    lengths = np.linalg.norm(X, axis=1)
-    expected = smallest_cones(as_blocks(X), labels, lengths, 2).angles
-    for blocks in (as_blocks(sp.csr_array(X)), as_blocks(X, block_rows=9)):
-        found = smallest_cones(blocks, labels, lengths, 2).angles
-        np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 # The interval must contain the true angle, computed here with exact fractions.

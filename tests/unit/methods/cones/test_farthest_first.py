@@ -58,12 +58,3 @@ def test_the_cut_into_blocks_and_sparse_storage_change_nothing():
     assert chosen_rows(X, 30, first) == expected
     assert chosen_rows(X, 30, first, block_rows=7) == expected
     assert chosen_rows(sp.csr_array(X), 30, first) == expected
-
-
-def test_a_well_chosen_pool_saves_passes():
-    rng = np.random.default_rng(3)
-    X = np.repeat(np.eye(20), 50, axis=0) + 0.01 * rng.random((1000, 20))
-    passes = []
-    blocks = as_blocks(X, progress=lambda done, total: passes.append(done))
-    list(farthest_first(blocks, np.linalg.norm(X, axis=1), 0, DECIMALS, range(20)))
-    assert len(passes) < 10

@@ -36,12 +36,6 @@ def check_of(certificate, start):
     return next(check for check in certificate.checks if check.name.startswith(start))
 
 
-def pairwise(values, k):
-    between = np.full((k, k), float(values))
-    np.fill_diagonal(between, np.inf)
-    return between
-
-
 @pytest.fixture(scope="module")
 def sample():
     axes = equiangular_axes(4, 30, 1.3, random_state=0)

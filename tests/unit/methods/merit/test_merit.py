@@ -150,18 +150,6 @@ def test_gap_is_a_bound_and_pairwise_comes_closer():
     assert values["pairwise"] <= values["open-loop"]
 
 
-def test_a_longer_dictionary_leaves_the_mixture_as_it_is(dense):
-    X = dirichlet_mixtures(60, 8, 4, snr=15, random_state=0).data
-    mixture = Mixture(as_blocks(X), np.array([3, 20, 41]))
-    mixture.standing(mixture.penalties(0.3, 1e-5))
-    mixture.move(1.0)
-    before, residuals = dense(mixture), mixture.squared_residuals()
-    mixture.extend_dictionary(np.array([30, 0]))
-    np.testing.assert_array_equal(mixture.dictionary, [0, 3, 20, 30, 41])
-    np.testing.assert_array_equal(dense(mixture)[:, [1, 2, 4]], before)
-    np.testing.assert_allclose(mixture.squared_residuals(), residuals)
-
-
 def test_finds_anchors_with_few_of_the_rows_as_vertices():
     sample = dirichlet_mixtures(1500, 40, 20, snr=15, random_state=0)
     solution = solve(sample.data, 20)
@@ -213,13 +201,9 @@ def test_exact_rows_that_are_many(set_merit):
     assert set(found.anchors) == set(sample.anchors)
 
 
-def test_sparse_permuted_and_sliced_data_give_the_same_anchors(set_merit):
+def test_slices_of_scores_give_the_same_anchors(set_merit):
     X = dirichlet_mixtures(120, 15, 5, snr=15, random_state=0).data
-    X[X < 0.3] = 0
     anchors = solve(X, 5).anchors
-    assert set(solve(sp.csr_array(X), 5).anchors) == set(anchors)
-    order = np.random.default_rng(0).permutation(120)
-    assert set(order[solve(X[order], 5).anchors]) == set(anchors)
     set_merit(slice_scores=2000)
     np.testing.assert_array_equal(solve(X, 5).anchors, anchors)
 
@@ -246,11 +230,6 @@ def test_ctrl_c_does_not_wait_for_the_comparison_of_strong_rows(monkeypatch):
     with interruption("return"):
         solution = solve(corners, 4)
     assert len(compared) == 1 and len(solution.anchors) == 4
-
-
-def test_merit_0_finds_exact_anchors():
-    sample = dirichlet_mixtures(100, 20, 6, random_state=0)
-    assert set(solve(sample.data, 6, lam=0).anchors) == set(sample.anchors)
 
 
 def test_duplicates_count_once():

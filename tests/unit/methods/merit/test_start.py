@@ -39,14 +39,6 @@ def test_lazy_distances_grow_the_plain_hull(storage):
     assert start.grow_hull(as_blocks(np.ones((4, 3))), 3).tolist() == [0]
 
 
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("radius, kept", [(0.0, [0, 1, 3]), (1e-8, [0, 1]), (9.0, [0])])
-def test_near_rows_have_one_representative(storage, radius, kept):
-    X = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0], [1.0, 2.0 - 1e-9], [0.0, 1.0]])
-    found = start.representatives(storage(X), np.arange(5), radius)
-    assert len(found) == len(kept) and (radius > 0 or found.tolist() == kept)
-
-
 def test_extreme_rows_are_those_of_all_directions():
     X = np.random.default_rng(0).standard_normal((500, 3)) + 100
     rng = np.random.default_rng(1)
@@ -78,28 +70,6 @@ def test_noise_without_anchors_is_refused_with_the_evidence(lam):
     X = np.random.default_rng(0).random((60, 20))
     with pytest.raises(InvalidInput, match=r"n_components=None cannot be found.* times \(2 are"):
         MERIT(lam=lam, random_state=0).fit(X)
-
-
-def test_the_largest_penalty_that_fits_is_taken():
-    """Two penalties fit; rows that stand out at a penalty far from their own noise do not."""
-
-    def read(lam):
-        rows = {0, 1} if lam > 0.5 else {0, 1, 2} if lam > 0.05 else {0, 1, 2, 3}
-        noise = {2: 0.2, 3: 0.1, 4: 0.01}[len(rows)]
-        return start.Reading(lam, frozenset(rows), 0.3, noise, settled=False)
-
-    found = start.fitting_penalty(read, 1.0, 0.0, [])
-    assert found.number == 3 and found.lam == pytest.approx(0.1 * settings.SETTINGS.noise_multiple)
-
-
-@pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
-def test_clearest_gap_counts_corners(factor):
-    """Six corners of a simplex in Gaussian noise, at half and twice the noise."""
-    rng = np.random.default_rng(0)
-    weights = np.vstack([np.eye(6), 0.1 + 0.4 * rng.dirichlet(np.ones(6), 60)])
-    rows = weights @ np.eye(6, 20) + 0.03 * factor * rng.standard_normal((66, 20))
-    found, gap = start.clearest_gap(rows)
-    assert found == 6 and gap > settings.SETTINGS.clear_gap
 
 
 def test_gaussian_middle_points_are_not_lost_to_greedy_methods():

@@ -138,17 +138,6 @@ def test_a_sweep_is_the_plain_one(block_rows, storage, dense):
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
 
 
-@pytest.mark.parametrize("block_rows", [300, 77])
-def test_no_sweep_raises_the_objective(block_rows, dense):
-    mixture = mixture_of(block_rows)
-    values = [objective(weights())]
-    for _ in range(12):
-        swept(mixture, 5)
-        values.append(objective(dense(mixture)))
-    assert np.all(np.diff(values) < 1e-12) and values[-1] < 0.3 * values[0]
-    assert dense(mixture)[:, 25:].any()  # rows have opened columns that nobody used
-
-
 def test_turns_are_those_of_plain_rows(dense):
     mixture, (rows, expected, _) = mixture_of(300), plain_sweep(weights())
     few = mixture.part(np.array(rows))

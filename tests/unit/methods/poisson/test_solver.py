@@ -53,12 +53,6 @@ def test_at_least_as_good_as_scikit_learn_from_the_same_start(counts):
     assert divergence(counts, ours, solution.components) <= theirs * (1 + 1e-3)
 
 
-def test_sparse_and_dense_data_give_the_same_components(counts):
-    dense = poisson_nmf(as_blocks(counts), 4, init="random").components
-    sparse = poisson_nmf(as_blocks(sp.csr_array(counts)), 4, init="random").components
-    np.testing.assert_allclose(dense, sparse, rtol=1e-6, atol=1e-9)
-
-
 def test_rows_and_columns_without_counts_get_nothing(counts):
     solution = poisson_nmf(as_blocks(counts), 4)
     weights = encode_counts(as_blocks(counts), solution.components)

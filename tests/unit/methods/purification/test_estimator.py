@@ -61,15 +61,6 @@ def test_one_partial_fit_is_one_iteration(sample, start):
     assert once.scaling_ == whole.scaling_
 
 
-def test_batches_are_drawn_from_the_seed(sample, start):
-    a, b, c = (
-        Purification(init=start, batch_size=500, max_iter=5, random_state=seed).fit(sample.data)
-        for seed in (0, 0, 1)
-    )
-    np.testing.assert_array_equal(a.components_, b.components_)
-    assert np.abs(a.components_ - c.components_).max() > 0
-
-
 @pytest.mark.parametrize(
     "settings, name",
     [

@@ -44,21 +44,6 @@ def test_the_models_parameters_are_measured(sample):
     assert found["moore_penrose_infinity_norm"] >= norm
 
 
-def test_scale_of_data_and_of_weights_makes_no_difference(sample):
-    scales = np.array([0.1, 3.0, 1.0, 40.0, 2.0])
-    other = record(
-        sample,
-        weights=sample.weights / scales,
-        components=7.0 * sample.components * scales[:, None],
-    )
-    a = certify(Fit(as_blocks(sample.data), record(sample)))
-    b = certify(Fit(as_blocks(7.0 * sample.data), other))
-    for name, value in a.measures.items():
-        assert b.measures[name] == pytest.approx(value), name
-    for x, y in zip(a.checks, b.checks):
-        assert x.status == y.status and y.value == pytest.approx(x.value)
-
-
 def test_ratios_are_the_conditions_of_the_theorems(sample):
     found = certify(Fit(as_blocks(sample.data), record(sample)))
     c1 = c2 = 5 * 3 / 11

@@ -12,7 +12,7 @@ from provenmf.datasets.purification import (
 )
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.linalg.left_inverse import mixing_of
-from provenmf.methods.purification.kernels import balancing_scales, pair_moments, relu_decode
+from provenmf.methods.purification.kernels import pair_moments, relu_decode
 from provenmf.methods.purification.solver import (
     Rule,
     draw_batches,
@@ -59,24 +59,6 @@ def test_twice_the_covariance_is_the_expectation_over_pairs(sample, start, as_da
     np.testing.assert_allclose(found.squares, (weights**2).mean(axis=0))
 
 
-def test_noise_is_measured_on_values_that_cannot_be_weights(sample, start):
-    state = Rule(alpha=0.0).first(as_blocks(sample.data), start)
-    raw = sample.data @ state.inverse.rows.T
-    found = pair_moments(as_blocks(sample.data), state.inverse.rows, 0.0)
-    assert found.noise == pytest.approx(np.sqrt(2 * np.mean(np.minimum(raw, 0) ** 2)))
-    positive = np.maximum(raw, 0)
-    assert found.typical == pytest.approx(np.sqrt((positive**4).sum() / (positive**2).sum()))
-    assert found.threshold == min(2 * found.noise, found.typical / 2)
-
-
-def test_decoding_exact_data_with_the_truth_gives_the_weights_less_alpha():
-    sample = sample_purification(100, 30, 4, values="uniform", random_state=2)
-    state = Rule().first(as_blocks(sample.data), sample.components)
-    assert state.threshold == pytest.approx(0, abs=1e-12)
-    decoded = relu_decode(sample.data, state.inverse.rows, 0.25)
-    np.testing.assert_allclose(decoded, np.maximum(sample.weights - 0.25, 0), atol=1e-10)
-
-
 def test_one_iteration_is_the_formula_of_the_paper(sample, start):
     blocks = as_blocks(sample.data)
     state = Rule(alpha=0.05).first(blocks, start)
@@ -109,18 +91,6 @@ def test_features_are_purified_from_a_bad_start(kind):
     assert found.stop_reason == "converged"
     assert found.trace["truth_mixing"][-1] < 1e-7
     assert found.trace["truth_outside"][-1] < 1e-10
-
-
-def test_balancing_brings_moments_within_a_factor_of_two():
-    sparsity = np.array([0.2, 0.5, 1.0, 2.0, 3.0])
-    sample = sample_purification(4000, 40, 5, sparsity=sparsity, random_state=6)
-    blocks = as_blocks(sample.data)
-    state = Rule().first(blocks, sample.components)
-    scales = balancing_scales(blocks, state.inverse.rows, state.threshold)
-    squares = pair_moments(blocks, state.inverse.rows / scales[:, None], 0.0).squares
-    assert squares.max() <= 2 * squares.min()
-    ratios = scales / np.sqrt(sparsity)
-    assert ratios.max() < 1.6 * ratios.min()
 
 
 def test_scales_settle_where_the_variances_of_decoded_weights_agree():

@@ -88,13 +88,6 @@ def test_anchors_under_noise_where_spa_fails():
     assert set(found.anchors.tolist()) == set(sample.anchors.tolist())
 
 
-def test_the_number_is_found_without_noise():
-    sample = dirichlet_mixtures(30, 10, 4, random_state=0)
-    found = fast_gradient(as_blocks(sample.data), rng=np.random.default_rng(0))
-    assert set(found.anchors.tolist()) == set(sample.anchors.tolist())
-    assert found.state.gap > 0.3
-
-
 def test_more_rays_than_dimensions():
     angles = 2 * np.pi * np.arange(5) / 5
     rays = np.column_stack([np.cos(angles), np.sin(angles), np.full(5, 1.2)])

@@ -99,17 +99,23 @@ def margins_of(certificate):
     return np.array(found)
 
 
-METHODS = [SPA(4), SPA(4, scale_rows=True), FastAnchor(4), XRAY(4), FastGradient(4, random_state=0)]
-NAMES = ["SPA", "SPA scaled", "FastAnchor", "XRAY", "FastGradient"]
+METHODS = {
+    "SPA": SPA(4),
+    "SPA scaled": SPA(4, scale_rows=True),
+    "FastAnchor": FastAnchor(4),
+    "XRAY": XRAY(4),
+    "FastGradient": FastGradient(4, random_state=0),
+    "MERIT": MERIT(4, random_state=0),
+}
 
 
-@pytest.mark.parametrize("estimator", METHODS, ids=NAMES)
-def test_margins_hold_without_noise_and_fail_for_wrong_anchors(estimator):
+@pytest.mark.parametrize("name", METHODS)
+def test_margins_hold_without_noise_and_fail_for_wrong_anchors(name):
+    estimator, scaled = METHODS[name], name in ("SPA scaled", "XRAY", "FastGradient")
     sample = dirichlet_mixtures(60, 12, 4, random_state=5)
     fitted = estimator.fit(sample.data)
     assert check(fitted, "survive").status == "holds"
     assert len(margins_of(fitted.certificate_)) == 4
-    scaled = estimator in (METHODS[1], METHODS[3], METHODS[4])
     prefix = "scaled_" if scaled else ""
     assert fitted.certificate_.bounds[f"{prefix}anchor_noise"] > 0
     assert ("divided by their sums" in check(fitted, "survive").note) == scaled
@@ -118,14 +124,14 @@ def test_margins_hold_without_noise_and_fail_for_wrong_anchors(estimator):
     spoilt = replace(
         fitted.factorization_, components=sample.data[wrong], anchors=wrong, certificate=None
     )
-    certificate = estimator._certify(Fit(as_blocks(sample.data), spoilt))
+    certificate = estimator._certify(Fit(as_blocks(sample.data), spoilt, estimator._constraint))
     assert certificate.checks[0].status == "fails"
     assert margins_of(certificate)[3] == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize("estimator", [*METHODS[:3], MERIT(4, random_state=0)])
+@pytest.mark.parametrize("name", ["SPA", "SPA scaled", "FastAnchor", "MERIT"])
 @pytest.mark.parametrize("seed", range(4))
-def test_margins_are_sound_under_bounded_noise(estimator, seed):
+def test_margins_are_sound_under_bounded_noise(name, seed):
     """A row whose margin exceeds twice the true noise is a true anchor, whatever was chosen."""
     rng = np.random.default_rng(seed)
     clean = dirichlet_mixtures(40, 10, 4, random_state=rng)
@@ -134,7 +140,7 @@ def test_margins_are_sound_under_bounded_noise(estimator, seed):
     directions -= directions.mean(axis=1, keepdims=True)  # sums stay one
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     for delta in (0.002, 0.01, 0.03):
-        fitted = estimator.fit(clean_data + delta * directions)
+        fitted = METHODS[name].fit(clean_data + delta * directions)
         margins = margins_of(fitted.certificate_)
         certified = fitted.anchors_[margins > 2 * delta]
         assert set(certified.tolist()) <= set(clean.anchors.tolist())
