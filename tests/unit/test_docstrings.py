@@ -3,6 +3,7 @@
 import ast
 import doctest
 import inspect
+import pkgutil
 import re
 
 import pytest
@@ -33,10 +34,10 @@ def described(section):
     return entries
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "applications.count_words"])
 def test_the_example_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    item = getattr(provenmf, name)
+    item = pkgutil.resolve_name(f"provenmf.{name}")
     found = doctest.DocTestParser().get_doctest(item.__doc__, {}, name, None, 0)
     assert found.examples
     report: list[str] = []

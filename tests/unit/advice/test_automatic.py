@@ -122,9 +122,3 @@ def test_counts_leave_more_than_random_signs_and_are_settled():
     mean = rng.gamma(0.5, size=(150, k)) @ rng.gamma(0.5, size=(k, 40))
     X = rng.poisson(mean / mean.mean() / 0.003**2).astype(float)
     assert factorize(X, certify=False).n_components == k
-
-
-@pytest.mark.parametrize("shape", [(0, 5), (5, 0)])
-def test_data_without_entries_are_refused(shape):
-    with pytest.raises(InvalidInput, match=r"0 sample|0 feature|at least one"):
-        factorize(np.empty(shape), 1)

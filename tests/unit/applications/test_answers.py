@@ -1,6 +1,5 @@
 """What answers of all kinds do alike: the matrix behind them, new data, tables, repr."""
 
-import doctest
 import sys
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from provenmf import applications, load
+from provenmf import load
 from provenmf.applications import count_words, find_communities, find_parts, find_topics, unmix
 from provenmf.cli.analysis import as_dict
 from provenmf.errors import InvalidInput, MissingExtra
@@ -25,16 +24,6 @@ from provenmf.results.answers import ANSWERS, Words
 from provenmf.results.estimates import ErrorBars
 from provenmf.results.factorization import Origin
 from provenmf.results.states import Shape
-
-
-@pytest.mark.parametrize("name", applications.__all__)
-def test_the_example_runs(name):
-    item = getattr(applications, name)
-    found = doctest.DocTestParser().get_doctest(item.__doc__, {}, name, None, 0)
-    assert found.examples
-    report: list[str] = []
-    doctest.DocTestRunner().run(found, out=report.append)
-    assert not report, "".join(report)
 
 
 def fits(answer, matrix):

@@ -37,6 +37,12 @@ def test_odd_rows_are_judged_without_a_crash(kind):
     assert len(evidence.confirmed) <= 1 or kind == "mostly zero rows"
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_missing_entries_cannot_be_judged():
+    evidence = evidence_of(np.where(RNG.random(ROWS.shape) < 0.1, np.nan, ROWS), 2)
+    assert set(evidence.judgements) == {"cannot be judged"} and "missing" in evidence.reason
+
+
 def test_one_row_per_group_is_as_without_groups():
     assert evidence_of(ROWS, groups=np.arange(200)) == evidence_of(ROWS)
 

@@ -15,6 +15,7 @@ from provenmf.certificate.evidence import (
     fit_weights_in_place,
     subtract_likelihood_in_place,
 )
+from provenmf.errors import InvalidInput
 from provenmf.results.estimates import Evidence
 
 
@@ -226,3 +227,10 @@ def test_versions_nearer_to_other_components_are_not_the_same():
     sure = (np.full(2, 50.0), np.full(2, 50.0))
     assert combine(whole, halves, sure, 100).confirmed == ()
     assert combine(whole, (halves[0], halves[0] + 0.01), sure, 100).confirmed == (0, 1)
+
+
+def test_wrong_groups_are_named():
+    with pytest.raises(InvalidInput, match="groups"):
+        confirm_components(
+            np.ones((30, 5)), lambda rows: np.ones((1, 5)), np.ones((1, 5)), groups=[1]
+        )

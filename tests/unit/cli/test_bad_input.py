@@ -102,16 +102,6 @@ def test_debug_shows_the_traceback(run, separable):
         run("fit", separable, "-k", 2, "-m", "magic", "--debug")
 
 
-def test_control_characters_do_not_reach_the_terminal(run, tmp_path):
-    evil = "evil\x1b[31mword"
-    (tmp_path / "words.txt").write_text("\n".join([evil, *(f"w{i}" for i in range(5))]))
-    rng = np.random.default_rng(0)
-    np.save(tmp_path / "counts.npy", rng.poisson(2.0, (30, 6)).astype(float))
-    ran = run("topics", "counts.npy", "--vocabulary", "words.txt", "-k", 2, "-m", "spa")
-    assert ran.code == 0, ran
-    assert "\x1b" not in ran.out
-
-
 def test_messages_name_the_file_and_the_option(run, tmp_path):
     """What the library calls encoding='latin-1' is --encoding 'latin-1' to who typed a command."""
     (tmp_path / "old.txt").write_bytes("one\nbl\xe9".encode("latin-1"))

@@ -148,3 +148,16 @@ def test_single_precision_out_of_reach_is_computed_in_double(method, size, form)
     rest = data.astype(float) / size - found.weights @ (found.components / size)
     error = np.linalg.norm(rest) / np.linalg.norm(data.astype(float) / size)
     assert model.certificate_.measures["relative_error"] == pytest.approx(error, abs=0.01)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("size", [1e-59, 1e59])
+@pytest.mark.parametrize("method", ["spa", "merit", "hals"])
+def test_a_fit_does_not_depend_on_the_scale(method, size, form):
+    data = X / X.max()
+    plain = seeded(method).fit(form(data))
+    scaled = seeded(method).fit(form(data * size))
+    measure = "relative_error"
+    assert scaled.certificate_.measures[measure] == pytest.approx(
+        plain.certificate_.measures[measure], abs=1e-3
+    )

@@ -23,10 +23,3 @@ def test_equal_to_scipy(dtype, density, threads, monkeypatch):
     transposed = transposed_product(block, left)
     np.testing.assert_allclose(transposed, block.T @ left, rtol=tolerance)
     assert transposed.dtype == dtype and product(block, right).dtype == dtype
-
-
-def test_dense_blocks():
-    rng = np.random.default_rng(1)
-    block, left, right = rng.random((9, 5)), rng.random((9, 2)), rng.random((5, 2))
-    np.testing.assert_allclose(product(block, right), block @ right)
-    np.testing.assert_allclose(transposed_product(block, left), block.T @ left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import warnings
 from pathlib import Path
@@ -128,22 +127,6 @@ def test_another_version_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(provenmf, "__version__", "0.0.9")
     with pytest.raises(InvalidInput, match=r"its version is .*, not 0\.0\.9"):
         fitted(HALS(4, max_iter=3), checkpoint=tmp_path)
-
-
-def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path, monkeypatch):
-    model = HALS(4, tol=0.0, random_state=0)
-    fitted(model.set_params(max_iter=6), checkpoint=tmp_path)
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-
-    def full(file, arrays):
-        file.write(b"half of it")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("provenmf.io.records.write_npz", full)
-    with pytest.warns(RuntimeWarning, match=r"No space left.*the last checkpoint is kept"):
-        result = model.set_params(max_iter=12).fit(X, checkpoint=Checkpoint(tmp_path, seconds=0))
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert same(result.factorization_, fitted(model))
 
 
 @pytest.mark.parametrize("part", ["record", "state", "digest", "other", ""])

@@ -34,17 +34,6 @@ def test_averaged_corners_are_closer_to_the_truth_than_single_nodes(spread):
     assert errors[0] < 0.75 * errors[1]
 
 
-def test_the_error_falls_with_the_number_of_nodes():
-    errors = [
-        membership_error(
-            find_communities(network.adjacency, 3, certify=False).memberships, network.memberships
-        )
-        for n in (250, 1000, 2500)
-        for network in [mixed_membership_network(n, 3, mean_degree=0.09 * n, random_state=0)]
-    ]
-    assert errors[2] < 0.75 * errors[1] < 0.75 * 0.75 * errors[0]
-
-
 def test_the_number_of_communities_is_counted():
     network = mixed_membership_network(1200, 5, mean_degree=40.0, pure_share=0.8, random_state=5)
     result = find_communities(network.adjacency, certify=False, evidence=False)

@@ -62,6 +62,11 @@ def test_refused_in_words(counts, number, message):
         find_topics(sp.csr_array(counts), number)
 
 
+def test_noise_has_no_number_of_topics():
+    with pytest.raises(InvalidInput, match="do not determine"):
+        find_topics(COUNTS[:60], None, method="hals")
+
+
 def test_topics_that_do_not_stand_out_from_the_noise_are_said():
     """Eigenvalues of topics fall with their number; those of noise fall with more documents."""
     corpus = topic_corpus(1000, 500, 5, random_state=0)

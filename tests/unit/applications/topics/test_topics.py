@@ -111,10 +111,7 @@ def test_counts_with_the_names_of_their_words():
     assert table["documents"].sum() == 60
 
 
-@pytest.mark.parametrize("name", ["n_components", "k"])
-def test_options_of_other_libraries_are_named(name):
-    with pytest.raises(InvalidInput, match=f"{name}=3 is not an option.*did you mean n_topics"):
-        find_topics(small_corpus(60)[0], **{name: 3})
+def test_options_about_texts_are_refused_for_counts():
     with pytest.raises(InvalidInput, match="stop_words is about texts"):
         find_topics(np.ones((5, 5)), 2, stop_words="german")
 

@@ -99,13 +99,6 @@ def test_pure_pixels_beside_mixtures_that_are_far_from_all_facets(seed):
     assert found.agreement.mean_angle < 0.01
 
 
-def test_error_bars_are_those_of_the_corners():
-    made = without_pure_pixels()
-    found = unmix(made.cube, 3, **QUICK, n_resamples=10)
-    assert found.error_bars.unstable == ()
-    assert np.median(found.error_bars.standard_errors) < 0.01
-
-
 def test_where_spectra_vary_the_other_way_is_compared():
     """The materials leave more than noise, so groups are taken; few pixels are pure."""
     made = mixed_cube(40, 40, 40, 4, snr=40.0, pure_share=0.003, random_state=0)

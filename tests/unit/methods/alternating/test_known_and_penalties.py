@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import NMF
 
-from provenmf import ANLS, HALS, certify, factorize, load
+from provenmf import ANLS, HALS, certify, factorize
 from provenmf.errors import InvalidInput
 
 BOTH = pytest.mark.parametrize("kind", [HALS, ANLS])
@@ -28,15 +28,6 @@ def test_known_components_stay_bit_for_bit(kind, missing, known):
     assert model.certificate_.measures["relative_error"] < 0.02
     conditions = model.certificate_.checks[0]
     assert conditions.name == "first-order conditions" and conditions.status == "holds"
-
-
-def test_known_parts_survive_the_file_and_are_certified_again(tmp_path):
-    X, components = planted()
-    model = HALS(4, known_components=1.3 * components[1:3] + 0.1, random_state=0, tol=1e-7).fit(X)
-    model.factorization_.save(tmp_path / "known.npz")
-    again = certify(X, load(tmp_path / "known.npz"))
-    one, two = model.certificate_.checks[0], again.checks[0]
-    assert two.name == "first-order conditions" and two.value == one.value
 
 
 @pytest.mark.parametrize(

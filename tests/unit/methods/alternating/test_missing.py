@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from provenmf import ANLS, HALS, certify, factorize
+from provenmf import ANLS, HALS, factorize
 from provenmf.errors import DegenerateData, InvalidInput
 
 BOTH = pytest.mark.parametrize("kind", [HALS, ANLS])
@@ -67,15 +67,6 @@ def test_errors_never_increase_and_are_over_the_observed(kind):
     )
 
 
-def test_rows_are_solved_on_their_own_entries():
-    _, holes = planted()
-    model = HALS(3, random_state=0).fit(holes)
-    together = model.transform(holes)
-    np.testing.assert_allclose(model.transform(holes[[7]]), together[[7]], atol=1e-12)
-    empty = np.full((1, 20), np.nan)
-    np.testing.assert_array_equal(model.transform(empty), np.zeros((1, 3)))
-
-
 def test_the_certificate_claims_nothing_of_missing_entries():
     _, holes = planted(noise=0.1)
     model = HALS(3, random_state=0, tol=1e-7, max_iter=2000).fit(holes)
@@ -102,16 +93,6 @@ def test_complete_rows_give_a_floor_that_is_true():
     floor = np.sqrt((values[3:] ** 2).sum()) / np.linalg.norm(X[~np.isnan(X)])
     assert model.certificate_.bounds["relative_error_lower_bound"] == pytest.approx(floor)
     assert floor <= model.certificate_.measures["relative_error"]
-
-
-def test_certify_and_the_record(tmp_path):
-    _, holes = planted()
-    model = HALS(3, random_state=0).fit(holes)
-    model.factorization_.save(tmp_path / "fit.npz")
-    again = certify(holes, model.factorization_)
-    assert dict((c.name, c.status) for c in again.checks)["data that the result names"] == "holds"
-    zeros = certify(np.nan_to_num(holes), model.factorization_)
-    assert {c.name: c.status for c in zeros.checks}["data that the result names"] == "fails"
 
 
 def test_an_empty_column_is_said():

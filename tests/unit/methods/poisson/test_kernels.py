@@ -98,10 +98,6 @@ def test_dense_and_sparse_rows_agree_with_each_other_and_with_the_algebra():
     assert dense[0][4].sum() == 0
 
 
-def plain_divergence(x, u, total):
-    return sum(a * np.log(a / b) - a for a, b in zip(x, u) if a > 0) + total
-
-
 def test_a_joint_step_is_that_of_newton():
     rng = np.random.default_rng(0)
     L = rng.random((3, 30)) + 0.1
@@ -137,19 +133,6 @@ def test_components_that_are_alike_are_no_obstacle():
     kernels.improve_row_in_place(x, L, sums, w, u, 60, 0.0, 1e-10)
     slope = sums - L @ (x / (w @ L))
     assert (slope >= -1e-8 * sums).all() and abs(slope @ w) <= 1e-8 * x.sum()
-
-
-def test_improve_row_reaches_the_minimum():
-    rng = np.random.default_rng(4)
-    L = rng.gamma(0.5, 1, (3, 10)) + 1e-3
-    x = rng.poisson(3.0, 10).astype(float)
-    w, u = np.ones(3), np.empty(10)
-    value = kernels.improve_row_in_place(x, L, L.sum(axis=1), w, u, 500, 0.0, 1e-12)
-    assert value == pytest.approx(plain_divergence(x, w @ L, (w @ L).sum()))
-    plain = np.ones(3)
-    for _ in range(2000):  # multiplicative updates, the slow and simple way
-        plain *= (L @ (x / (plain @ L))) / L.sum(axis=1)
-    np.testing.assert_allclose(w @ L, plain @ L, rtol=1e-4)
 
 
 def test_products_that_cancel_are_mixed_again():

@@ -53,13 +53,6 @@ def test_at_least_as_good_as_scikit_learn_from_the_same_start(counts):
     assert divergence(counts, ours, solution.components) <= theirs * (1 + 1e-3)
 
 
-def test_rows_and_columns_without_counts_get_nothing(counts):
-    solution = poisson_nmf(as_blocks(counts), 4)
-    weights = encode_counts(as_blocks(counts), solution.components)
-    assert weights[5].sum() == 0
-    assert solution.components[:, 9].sum() == 0
-
-
 def test_counts_that_no_component_explains_are_left_out():
     C = np.array([[1.0, 1.0, 0.0]])
     weights = encode_counts(as_blocks(np.array([[2.0, 4.0, 7.0]])), C)

@@ -17,7 +17,6 @@ from provenmf.methods.purification.solver import (
     Rule,
     draw_batches,
     purification,
-    scaling_that_keeps_the_diagonal,
 )
 
 
@@ -67,17 +66,6 @@ def test_one_iteration_is_the_formula_of_the_paper(sample, start):
     expected = 0.75 * start + 3.0 * 0.25 * pair_expectation(sample.data, weights)
     np.testing.assert_allclose(following.components, expected, atol=1e-12)
     assert following.scaling == 3.0 and following.threshold == 0.05
-
-
-def test_automatic_scaling_keeps_the_diagonal_in_the_first_iteration(sample, start):
-    blocks = as_blocks(sample.data)
-    state = Rule().first(blocks, start)
-    following, moments = Rule().after(blocks, state)
-    diagonal = np.diag(state.inverse.rows @ following.components.T)
-    assert diagonal.mean() == pytest.approx(1)
-    assert following.scaling == scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
-    again, _ = Rule().after(blocks, following)
-    assert again.scaling == following.scaling
 
 
 @pytest.mark.parametrize("kind", ["min-inf", "moore-penrose"])
