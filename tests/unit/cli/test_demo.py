@@ -19,3 +19,10 @@ def test_demo_finds_what_is_there_and_writes_everything(run, tmp_path, monkeypat
     for name in ("topics", "communities", "parts"):
         assert load(tmp_path / "shown" / f"{name}.npz").certificate is not None
         assert "</html>" in (tmp_path / "shown" / f"{name}.html").read_text()
+
+
+def test_demo_needs_a_folder_it_can_make(run, tmp_path):
+    (tmp_path / "file").touch()
+    ran = run("demo", "--output", "file")
+    assert ran.code == 2
+    assert "file" in ran.err

@@ -1,7 +1,5 @@
 """The door for arrays: nothing of the user's changes, every real type is read, bad ones named."""
 
-import threading
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -31,10 +29,6 @@ def seeded(method: str):
     return model.set_params(random_state=0) if "random_state" in model.get_params() else model
 
 
-def parts_of(matrix: sp.csr_array) -> tuple[bytes, bytes, bytes]:
-    return matrix.data.tobytes(), matrix.indices.tobytes(), matrix.indptr.tobytes()
-
-
 @pytest.mark.parametrize("method", sorted(CATALOGUE))
 @pytest.mark.parametrize("order", [unsorted_rows, sp.csr_array])
 def test_a_fit_leaves_rows_as_they_are_and_needs_not_write_to_them(method, order):
@@ -43,24 +37,6 @@ def test_a_fit_leaves_rows_as_they_are_and_needs_not_write_to_them(method, order
         array.flags.writeable = False
     found, wanted = seeded(method).fit(given), seeded(method).fit(sp.csr_array(SMALL))
     np.testing.assert_allclose(found.components_, wanted.components_, rtol=1e-6, atol=1e-9)
-
-
-def test_threads_may_share_unsorted_rows():
-    given = unsorted_rows(np.tile(SMALL, (5, 1)))
-    before = parts_of(given)
-    found = []
-
-    def fit():
-        found.append(seeded("and_descent").fit(given).components_)
-
-    threads = [threading.Thread(target=fit) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert parts_of(given) == before
-    assert len(found) == 3
-    assert all(np.array_equal(found[0], other) for other in found)
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr", "csc", "bsr", "coo", "dia"])

@@ -66,18 +66,6 @@ def test_every_entry_and_every_place_counts(share):
     assert of(made.reshape(250, 14)) not in seen
 
 
-def test_entries_cannot_be_traded_between_places():
-    """bits·M1 + place·M2 was linear: a shift of the bits undid a shift of the place."""
-    first, second = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9
-    shift = second * pow(first, -1, 2**64) % 2**64
-    bits = np.zeros(4, dtype=np.uint64)
-    bits[1] = 0x3FF0000000000000
-    traded = np.zeros(4, dtype=np.uint64)
-    traded[2] = (int(bits[1]) - shift) % 2**64
-    one, other = (b.view(np.float64).reshape(1, 4) for b in (bits, traded))
-    assert of(one) != of(other)
-
-
 def test_rows_are_written_in_one_form():
     """The number of entries, their columns and bits; -1 and all bits where most are not zero."""
     made = np.array([[0.0, 2.0, 0.0, 0.0], [1.0, 0.0, 3.0, -0.0], [1.0, 2.0, 0.0, 4.0]])

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from provenmf.datasets import corpora
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
 
@@ -35,13 +34,6 @@ def test_correlated_topics_are_correlated_in_pairs():
     )
     assert contrast == pytest.approx(1 - 0.8, abs=0.03)
     assert found.shape == (3, 3)
-
-
-def test_blocks_make_one_corpus(monkeypatch):
-    monkeypatch.setattr(corpora, "BLOCK_DOCUMENTS", 7)
-    corpus = topic_corpus(20, 50, 2, random_state=3)
-    assert corpus.counts.shape == (20, 50)
-    assert corpus.counts.sum(axis=1).min() >= 2
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,6 @@ from provenmf.errors import InvalidInput
 from provenmf.linalg.left_inverse import left_inverse, mixing_of, symmetric_norm
 
 
-def test_features_are_independent_and_sum_to_one():
-    features = overlapping_features(6, 50, overlap=0.6, random_state=0)
-    np.testing.assert_allclose(features.sum(axis=1), 1)
-    assert np.linalg.matrix_rank(features) == 6 and features.min() > 0
-
-
 @pytest.mark.parametrize("values, second", [("binary", 1.0), ("uniform", 1 / 3)])
 def test_moments_of_the_weights_are_those_of_the_model(values, second):
     sparsity = np.array([1.0, 2.0, 3.0])

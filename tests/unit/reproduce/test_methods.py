@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -114,9 +113,3 @@ def test_quick_run_measures_every_clause(experiment):
         assert set(decisions.values()) == {"holds"}, decisions
     for figure in measured.figures:
         assert all(len(x) == len(y) for _, x, y in figure.figure.series)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the high-water mark is reset on Linux only")
-def test_memory_of_the_quadratic_method_is_seen():
-    peak, before = merit.peak_megabytes(merit.fit_mixture, "FastGradient", 1500, warm=60)
-    assert peak - before > 0.8 * 3 * 8 * 1500**2 / 2**20  # three n × n

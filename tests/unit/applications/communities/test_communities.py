@@ -2,7 +2,6 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from provenmf import load
 from provenmf.applications import find_communities
 from provenmf.applications.communities.embedding import embed
 from provenmf.applications.communities.search import Members, from_neighbors, memberships_of
@@ -45,16 +44,6 @@ def test_exact_model_gives_exact_memberships(network):
     found, unknown = memberships_of(vectors[:, -3:], np.array([0, 10, 20]))
     np.testing.assert_allclose(found, truth, atol=1e-8)
     assert not unknown.any() and embedding.vectors.shape == (400, 3)
-
-
-def test_the_record_holds_all_that_a_report_needs(network, tmp_path):
-    result = find_communities(nx.karate_club_graph(), 2, method="spa")
-    result.save(tmp_path / "r.npz")
-    loaded = load(tmp_path / "r.npz")
-    assert loaded == result and loaded.kind == "communities"
-    assert loaded.edges.shape == (78, 2) and loaded.node_names.shape == (34,)
-    assert loaded.memberships.shape == (34, 2)
-    assert any("edge weights" in note for note in loaded.notes)
 
 
 def test_disconnected_graphs_are_said():

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.applications import find_communities
-from provenmf.applications.communities import corners
 from provenmf.applications.communities.corners import link_covariances
 from provenmf.applications.communities.embedding import embed
 from provenmf.applications.communities.likelihood import number_of_communities
@@ -32,13 +31,6 @@ def test_averaged_corners_are_closer_to_the_truth_than_single_nodes(spread):
     single = memberships_of(vectors, averaged.pure_nodes)[0]
     errors = [membership_error(m, network.memberships) for m in (averaged.memberships, single)]
     assert errors[0] < 0.75 * errors[1]
-
-
-def test_the_number_of_communities_is_counted():
-    network = mixed_membership_network(1200, 5, mean_degree=40.0, pure_share=0.8, random_state=5)
-    result = find_communities(network.adjacency, certify=False, evidence=False)
-    assert result.n_components == 5
-    assert any("shortest description" in note for note in result.notes)
 
 
 def test_a_random_graph_has_one_community():
@@ -84,12 +76,3 @@ def test_covariances_are_those_of_all_products_at_once():
     plain /= np.multiply.outer(values, values)
     found = link_covariances(network.adjacency, vectors, values, np.arange(60))
     np.testing.assert_allclose(found, plain, atol=1e-12)
-
-
-def test_of_many_nodes_some_are_averaged(monkeypatch):
-    network = mixed_membership_network(900, 3, mean_degree=60.0, random_state=0)
-    few = find_communities(network.adjacency, 3, certify=False)
-    monkeypatch.setattr(corners, "SETTINGS", corners.CornerSettings(most_nodes=450))
-    half = find_communities(network.adjacency, 3, certify=False)
-    assert 0 < half.n_averaged.sum() < few.n_averaged.sum()
-    assert np.abs(half.memberships - few.memberships).mean() < 0.05

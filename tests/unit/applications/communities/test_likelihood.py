@@ -9,7 +9,6 @@ from provenmf.applications import find_communities
 from provenmf.applications.communities.likelihood import (
     SETTINGS,
     judge,
-    link_shares,
     merged,
     number_of_communities,
     partition,
@@ -84,13 +83,6 @@ def test_halves_of_cliques_are_merged_again():
     cliques = sp.csr_array(np.kron(np.eye(4), np.ones((10, 10))) - np.eye(40))
     found = merged(cliques, np.repeat(np.arange(8), 5), 4)
     np.testing.assert_array_equal(found, np.repeat(np.arange(4), 10))
-
-
-def test_shares_of_links_raise_the_likelihood_of_the_poisson_model():
-    adjacency, groups = labelled([40, 30], 8, 0.2)
-    found = link_shares(adjacency, np.eye(2)[groups])
-    assert normalized_mutual_info_score(groups, found.argmax(axis=1)) > 0.5
-    np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
 def test_true_labels_predict_hidden_links_better_than_others():

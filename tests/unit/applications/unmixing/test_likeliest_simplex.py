@@ -11,7 +11,6 @@ from provenmf.applications.unmixing.likeliest_simplex import (
     depths,
     facet_density,
     likeliest_simplex,
-    with_facets_moved,
     with_vertices,
 )
 
@@ -36,13 +35,6 @@ def farthest(found):
 def test_depths_are_distances_from_the_facets():
     found = depths(np.array([[1.0, 1.0], [-2.0, 1.0]]), np.array([[0.0, 0.0], [4.0, 0.0], [0, 4]]))
     np.testing.assert_allclose(found, [[np.sqrt(2), 1, 1], [5 / np.sqrt(2), -2, 1]])
-
-
-def test_moved_facets_are_that_much_farther_away():
-    points = drawn(n=20)
-    out = np.array([1.0, 2.0, 3.0])
-    moved = depths(points, with_facets_moved(TRUTH, out)) - depths(points, TRUTH)
-    np.testing.assert_allclose(moved, np.tile(out, (20, 1)))
 
 
 @pytest.mark.parametrize(("most", "off"), [(1.0, 3.0), (0.8, 5.0), (0.6, 12.0)])

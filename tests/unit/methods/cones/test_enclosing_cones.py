@@ -73,10 +73,3 @@ def test_interval_contains_the_exact_angle(seed):
     squared_sine = 1 - exact_squared_cosine(x, y)  # exact, so that small angles are not lost
     angle = math.asin(math.sqrt(squared_sine))
     assert lower <= angle <= upper
-
-
-def test_angles_of_equal_and_of_orthogonal_vectors():
-    assert angle_at_least(1.0, 10) == 0.0
-    assert 0 < angle_at_most(1.0, 10) < 2e-7
-    assert angle_at_most(0.0, 10) >= math.pi / 2
-    assert angle_at_most(-1e-3, 10) >= math.pi / 2  # nonnegative vectors have no larger angle

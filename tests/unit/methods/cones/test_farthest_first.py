@@ -48,13 +48,3 @@ def test_ties_go_to_the_lowest_row(pool_rows):
     assert len(found) == 6
     first_of_each = [int(np.flatnonzero(X[:, j])[0]) for j in range(6) if X[3, j] == 0]
     assert found == [3, *sorted(first_of_each)]
-
-
-def test_the_cut_into_blocks_and_sparse_storage_change_nothing():
-    rng = np.random.default_rng(1)
-    X = rng.random((300, 20)) * (rng.random((300, 20)) < 0.2)
-    first = int(np.argmax(np.linalg.norm(X, axis=1)))
-    expected = literal(X, 30, first)
-    assert chosen_rows(X, 30, first) == expected
-    assert chosen_rows(X, 30, first, block_rows=7) == expected
-    assert chosen_rows(sp.csr_array(X), 30, first) == expected

@@ -86,25 +86,6 @@ def test_a_factorization_of_something_else_gets_no_bound(sample):
     assert not certificate.bounds
 
 
-def test_zero_rows_and_empty_clusters_are_left_out(sample):
-    X = np.vstack([sample.data, np.zeros((3, 30))])
-    labels = np.concatenate([sample.labels + 1, [-1, -1, -1]])  # cluster 0 has no rows
-    certificate = certify(Fit(as_blocks(X), factorized_with_gaps(X, labels)))
-    plain = certify(Fit(as_blocks(sample.data), factorized(sample.data, sample.labels)))
-    name = "cluster_relative_error"
-    assert certificate.bounds[name] == pytest.approx(plain.bounds[name])
-    assert check_of(certificate, "same clusters").status == "unknown"  # a fifth would be chosen
-    assert len(certificate.measures["size_angles"]) == 4
-
-
-def factorized_with_gaps(X, labels):
-    inner = factorized(X[labels > 0], labels[labels > 0] - 1)
-    weights = np.zeros((X.shape[0], inner.n_components + 1))
-    weights[labels > 0, 1:] = inner.weights
-    components = np.vstack([np.zeros(X.shape[1]), inner.components])
-    return Factorization("cones", weights, components, labels=labels)
-
-
 def test_rows_of_no_cluster_are_not_explained(sample):
     """Labels set to -1 must not make cones narrow: what is left out counts as a whole."""
     honest = factorized(sample.data, sample.labels)
