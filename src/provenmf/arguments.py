@@ -32,6 +32,9 @@ from typing import (
     get_origin,
 )
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from provenmf.errors import InvalidInput
 
 Parameters = ParamSpec("Parameters")
@@ -191,6 +194,10 @@ def _rule(hint: Any) -> Rule:
     if origin is Literal:
         words = " or ".join(repr(kind) for kind in inner)
         return Rule(lambda value: isinstance(value, str | int) and value in inner, words)
+    if isinstance(hint, TypeVar) and hint.__bound__ is not None:
+        return _rule(hint.__bound__)
+    if all(kind in inner for kind in get_args(ArrayLike)):
+        return ANYTHING
     rules = [_rule(kind) for kind in inner if not isinstance(kind, list | EllipsisType)]
     if origin in (Union, UnionType):
         words = " or ".join(dict.fromkeys(rule.words for rule in rules))
@@ -203,6 +210,8 @@ def _rule(hint: Any) -> Rule:
     if kind is tuple and inner and inner[-1] is not ...:
         words = f"({', '.join(rule.words for rule in rules)})"
         return Rule(lambda value: _are_elements(value, rules), words)
+    if kind is np.ndarray:
+        return Rule(lambda value: isinstance(value, np.ndarray), "an array")
     if origin is not None and issubclass(kind, Mapping):
         words = f"a mapping of {rules[0].words} to {rules[1].words}"
         return Rule(lambda value: _is_mapping(value, *rules), words)

@@ -33,6 +33,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def legible(text: str) -> str:
+    """Return a text as one line that can be shown anywhere."""
+    return shortened(re.sub(r"\s*\n\s*", " ", printable(text)))
+
+
 def shortened(text: str, length: int = LONGEST_MESSAGE) -> str:
     """Shorten a text in its middle; the remedy at its end stays."""
     end = length // 3
@@ -92,7 +97,7 @@ class Message(Exception):
             if self._has_value:
                 value = " ".join(repr(self.value).split())
                 text = f"{naming(own, shortened(value, LONGEST_VALUE))} {text}"
-        return shortened(printable(f"{self.place}: {text}" if self.place else text))
+        return legible(f"{self.place}: {text}" if self.place else text)
 
     def __str__(self) -> str:
         return self.sentence()

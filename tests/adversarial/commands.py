@@ -114,11 +114,17 @@ def options_of(rng: Rng, command: str) -> list[str]:
     return [*found, *USUAL.get(command, [])]
 
 
+def steers_nothing(text: str) -> bool:
+    """Whether a text has no character that a terminal obeys, except line ends."""
+    return text.replace("\n", "").isprintable()
+
+
 def case(rng: Rng) -> str:
     """One command."""
     command = sorted(COMMANDS)[rng.integers(len(COMMANDS))]
     name = COMMANDS[command][rng.integers(len(COMMANDS[command]))]
     content = good(name) if rng.random() < 0.6 else mutant(rng, name)
+    name = ("\x1b[2J\r\x07" if rng.random() < 0.2 else "") + name
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path(name).write_bytes(content)
         if name != "m.npy":
@@ -135,6 +141,7 @@ def case(rng: Rng) -> str:
     words = " ".join(arguments)
     hold(code in (0, 2) or "--debug" in arguments, f"{words}: exit code {code}\n{err[-900:]}")
     hold("Traceback" not in err or "--debug" in arguments, f"{words}: {err[-900:]}")
+    hold(steers_nothing(out + err), f"{words}: control characters in {out + err!r:.900}")
     hold(unchanged, f"{words} changed its input")
     hold(not left, f"{words} left {left}")
     if as_json and code == 0 and "--help" not in arguments:

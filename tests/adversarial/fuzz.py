@@ -32,6 +32,7 @@ ROUND = {
     "options:terminal_case": 1,
     "options:signal_case": 1,
     "options:handler_case": 1,
+    "forgery": 2,
     "files:corpus": 1,
 }
 

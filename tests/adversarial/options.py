@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
 import os
 import signal
 import subprocess
@@ -11,6 +13,7 @@ import tempfile
 import time
 import traceback
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +21,9 @@ import numpy as np
 from files import good
 from matrices import Rng, fingerprint, mixtures
 from oracles import hold, is_allowed
+from sklearn.base import BaseEstimator
 
 import provenmf
-from provenmf.applications import find_communities, find_parts, find_topics, unmix
 from provenmf.errors import LONGEST_MESSAGE
 from provenmf.methods import make_estimator
 
@@ -32,24 +35,19 @@ FUNCTIONS = (
     provenmf.factorize,
     provenmf.diagnose,
     provenmf.choose_rank,
-    provenmf.stability,
-    find_topics,
-    find_communities,
-    unmix,
-    find_parts,
+    provenmf.find_topics,
+    provenmf.find_communities,
+    provenmf.find_signatures,
+    provenmf.unmix,
+    provenmf.find_parts,
 )
+# Functions that also take a result of the data.
+OF_RESULTS = (provenmf.stability, provenmf.certify, provenmf.confirm, provenmf.with_error_bars)
+WITHOUT_DATA = (provenmf.load, provenmf.resources)
+CALLED = (*FUNCTIONS, *OF_RESULTS, *WITHOUT_DATA)
+ANSWERED = (provenmf.factorize, *FUNCTIONS[3:])
 # Names that are not parameters of the function but of some method, or of none.
 FOREIGN = ("lam", "mu", "step", "alpha", "schedule", "no_such_option", "n_components", "tol")
-METHODS = (
-    "table",
-    "merge",
-    "drop",
-    "split",
-    "labelled",
-    "inverse_transform",
-    "transform",
-    "top_words",
-)
 COMMANDS = (
     ["fit", "m.npy", "-k2", "--no-report", "-o", "out.npz"],
     ["diagnose", "m.npy"],
@@ -67,24 +65,34 @@ CLOSE = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}
 
 def data_of(rng: Rng, function: Any) -> Any:
     """Small data that the function takes."""
-    if function is find_communities:
+    if function is provenmf.find_communities:
         matrix = (rng.random((20, 20)) < 0.4).astype(float)
         return np.maximum(matrix, matrix.T) - np.diag(np.diag(matrix))
-    if function is find_topics:
+    if function in (provenmf.find_topics, provenmf.find_signatures):
         return rng.poisson(1.0, (25, 12)).astype(float) + np.eye(25, 12)
     matrix = mixtures(rng, 24, 9)
-    return matrix.reshape(6, 4, 9) if function is unmix else matrix
+    return matrix.reshape(6, 4, 9) if function is provenmf.unmix else matrix
 
 
 def attempt(call: Any, what: str) -> str:
     """Whether it was answered or refused; anything else is a failure."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)  # numpy: overflow, division by zero
         try:
-            call()
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                contextlib.chdir(folder),  # some write files
+                contextlib.redirect_stdout(io.StringIO()),  # of a callback
+            ):
+                call()
         except Exception as error:
             last = Path(traceback.extract_tb(error.__traceback__)[-1].filename).name
-            at_the_door = last in ("options.py", "arguments.py")  # Python's own refusal
+            at_the_door = last in (
+                "options.py",
+                "arguments.py",
+                "contextlib.py",
+            )  # Python's own refusal
             unknown = isinstance(error, TypeError) and at_the_door
             if not (unknown or is_allowed(error)):
                 raise
@@ -99,44 +107,63 @@ def fit_for_people(message: str) -> bool:
 
 
 def case(rng: Rng) -> str:
-    """One call with one to three odd options, or a method of a result with an odd argument."""
-    function = FUNCTIONS[rng.integers(len(FUNCTIONS))]
+    """One call with one to three odd options."""
+    function = CALLED[rng.integers(len(CALLED))]
     data = data_of(rng, function)
     before = fingerprint(data)
+    given: tuple[Any, ...] = () if function in WITHOUT_DATA else (data,)
+    if function in OF_RESULTS:
+        model = make_estimator("spa", 2)
+        model.fit(data)
+        given = (model, data) if function is provenmf.stability else (data, model.factorization_)
     names = [
         name
         for name, p in inspect.signature(function).parameters.items()
         if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-    ][1:]
-    given = {
-        str(rng.choice(names if rng.random() < 0.8 else list(FOREIGN))): ODD[rng.integers(len(ODD))]
-        for _ in range(int(rng.integers(1, 4)))
+    ][len(given) :]
+    options = {
+        str(rng.choice(names if names and rng.random() < 0.8 else list(FOREIGN))): odd(rng)
+        for _ in range(int(rng.choice([1, 1, 1, 2, 3])))
     }
-    if function is provenmf.stability:  # its first argument is the estimator
-        model = make_estimator("spa", 2)
-        given.pop("data", None)
-        ended = attempt(lambda: function(model, data, **given), function.__name__)
-    else:
-        ended = attempt(lambda: function(data, **given), function.__name__)
+    ended = attempt(lambda: function(*given, **options), function.__name__)
     hold(fingerprint(data) == before, f"{function.__name__} changed its argument")
     return ended
 
 
-def method_case(rng: Rng) -> str:
-    """A method of an answer with odd arguments."""
-    function = (find_topics, find_communities, find_parts)[rng.integers(3)]
+def odd(rng: Rng) -> Any:
+    return ODD[rng.integers(len(ODD))]
+
+
+@cache
+def found_by(function: Any) -> Any:
+    """An answer of the function, or the estimator that it stands for."""
+    data = data_of(np.random.default_rng(0), function)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = function(data_of(rng, function), 2, random_state=0, certify=False)
-    name = METHODS[rng.integers(len(METHODS))]
-    if not hasattr(found, name):
-        return "no such method"
-    arguments = [ODD[rng.integers(len(ODD))] for _ in range(int(rng.integers(1, 3)))]
-    try:
-        inspect.signature(getattr(found, name)).bind(*arguments)
-    except TypeError:
-        return "another number of arguments"
+        return function(data, 2, random_state=0)
+
+
+def method_case(rng: Rng) -> str:
+    """Any method of a result, or of an estimator, with odd arguments."""
+    found = found_by(ANSWERED[rng.integers(len(ANSWERED))])
+    if rng.random() < 0.1:
+        found = make_estimator("spa", 2).fit(data_of(rng, provenmf.factorize))
+    if isinstance(found, BaseEstimator):
+        names = ["inverse_transform", "transform", "score", "fit"]
+    else:
+        methods = inspect.getmembers(found, inspect.ismethod)
+        names = [name for name, method in methods if public_with_arguments(name, method)]
+    name = str(rng.choice(names))
+    places = [p for p in inspect.signature(getattr(found, name)).parameters.values() if p.kind < 2]
+    arguments = [odd(rng) for _ in places[: int(rng.integers(1, 3))]]
     return attempt(lambda: getattr(found, name)(*arguments), name)
+
+
+def public_with_arguments(name: str, method: Any) -> bool:
+    """Whether users call a method with something; `read` belongs to the command line."""
+    return (
+        not name.startswith("_") and name != "read" and bool(inspect.signature(method).parameters)
+    )
 
 
 def chunk_case(rng: Rng) -> str:

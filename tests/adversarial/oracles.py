@@ -41,6 +41,7 @@ def answered(what: str, call: Callable[[], Any], *given: Any) -> str:
     before = [fingerprint(each) for each in given]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)  # numpy: overflow, division by zero
         try:
             call()
         except Exception as error:

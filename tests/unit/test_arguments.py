@@ -1,5 +1,6 @@
 """Arguments are checked by the types that signatures declare."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +13,7 @@ from provenmf.arguments import Within, checked
 from provenmf.errors import InvalidInput
 
 X = np.random.default_rng(0).random((12, 5))
+PARTS = provenmf.find_parts(X, 2, method="spa", shape=(1, 5), evidence=False)
 GOOD: dict[str, tuple[Any, list[Any]]] = {
     "int": (int, [1, np.int8(3), -2]),
     "float": (float, [1, 1.5, np.float32(2), float("inf")]),
@@ -79,6 +81,15 @@ def test_values_of_the_declared_type_pass_and_others_are_named(kind):
         (lambda: provenmf.choose_rank(X, random_state="x"), "must be a seed"),
         (lambda: provenmf.diagnose(X, methods=3), "methods=3 must be"),
         (lambda: provenmf.SPA(2).fit(X).inverse_transform("text"), "numbers are needed"),
+        (lambda: provenmf.SPA(2).fit(object()), "float() argument must be"),
+        (lambda: provenmf.SPA(2).fit(X[0]), "Expected 2D array, got 1D array instead: array="),
+        (lambda: provenmf.find_signatures(X, random_state="x"), "must be a seed"),
+        (lambda: provenmf.certify(X, 3), "factorization=3 must be Factorization or Answer"),
+        (lambda: provenmf.confirm(X, "x"), "result='x' must be Factorization or Answer"),
+        (lambda: PARTS.largest("x"), "n='x' must be a whole number"),
+        (lambda: PARTS.plot({}), "chart={} must be text or None"),
+        (lambda: PARTS.anchor_name(2), "component=2 must be from 0 to 1"),
+        (lambda: PARTS.to_anndata(3), "data=3 is not an AnnData of shape (12, 5)"),
     ],
 )
 def test_odd_options_of_functions_are_refused_by_name(call, words):
@@ -86,6 +97,15 @@ def test_odd_options_of_functions_are_refused_by_name(call, words):
     with pytest.raises(InvalidInput) as refused:
         call()
     assert words in str(refused.value), refused.value
+
+
+def test_all_public_functions_and_methods_of_results_check_their_arguments():
+    functions = [getattr(provenmf, name) for name in provenmf.__all__]
+    functions = [function for function in functions if inspect.isfunction(function)]
+    methods = inspect.getmembers(provenmf.Topics, inspect.isfunction)
+    functions += [method for name, method in methods if not name.startswith("_")]
+    assert len(functions) > 30
+    assert [f.__name__ for f in functions if not hasattr(f, "__wrapped__")] == []
 
 
 def test_messages_are_short_and_steer_no_terminal():

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from provenmf.arguments import checked
 from provenmf.certificate.evidence import (
     combine,
     confirm_components,
@@ -29,6 +30,7 @@ MOST_ROWS = 20_000  # rows of a random sample of larger data
 TILES = 200  # of an image: pixels beside each other are no independent rows
 
 
+@checked()
 def confirm(
     X: Any,
     result: Result,

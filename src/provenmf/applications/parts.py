@@ -96,7 +96,7 @@ class Parts(Answer):
         """Return images that use a part most."""
         return names_of_largest(self.weights.T, self.names, n)
 
-    def rebuilt(self, images: Any) -> NDArray[np.float64]:
+    def rebuilt(self, images: slice) -> NDArray[np.float64]:
         """Rebuild some of the images from the parts: (images, rows, columns)."""
         pixels = np.asarray(self.weights, dtype=np.float64)[images] @ self.components
         return np.asarray(pixels.reshape(-1, *self.image_shape))

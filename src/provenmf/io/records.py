@@ -23,6 +23,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.arguments import checked
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import read_npz, write_npz
 from provenmf.io.files import check_result, existing, parsing, write_aside
@@ -63,6 +64,7 @@ def save(result: Factorization | Answer, path: str | Path) -> None:
     write_aside(path, lambda file: write_npz(file, arrays, compressed=True))
 
 
+@checked()
 def load(path: str | Path) -> Factorization | Answer:
     """Read what `save` wrote: a Factorization, or an answer of its own type.
 

@@ -124,7 +124,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         except InvalidInput:
             raise
-        except ValueError as error:  # scikit-learn's message for unusable data
+        except (ValueError, TypeError) as error:  # scikit-learn's message for unusable data
             raise InvalidInput(str(error)) from error
 
     def _check_columns(self, X: Any, given: Labeled, blocks: Blocks, *, reset: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.arguments import checked
 from provenmf.certificate import uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.data.door import same_values
@@ -18,6 +19,7 @@ from provenmf.methods.separable.xray import SignedXRAY
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 
 
+@checked()
 def certify(
     X: Any, factorization: Factorization | Answer, *, others: Sequence[Factorization] = ()
 ) -> Certificate:
@@ -73,7 +75,7 @@ def certify(
     fit = estimator._measured(blocks, bare, full=True)
     recognized = _same_data(fit, factorization.fingerprint)
     certificate: Certificate = estimator._statements(fit).join(recognized)
-    if not others:
+    if len(others) == 0:
         return certificate
     for other in others:
         _check_factors(other, blocks.shape)

@@ -27,12 +27,13 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
+from provenmf.arguments import Within, checked
 from provenmf.budget import available_threads, for_row_slices
 from provenmf.certificate.evidence import confirm_components, numbered_units, split_units
 from provenmf.data import Blocks
@@ -236,10 +237,11 @@ NO_BIAS = (
 )
 
 
+@checked()
 def with_error_bars(
     X: Any,
     factorization: Factorization,
-    n_resamples: int = 100,
+    n_resamples: Annotated[int, Within(0, 100_000)] = 100,
     *,
     groups: ArrayLike | None = None,
     random_state: RandomState = 0,

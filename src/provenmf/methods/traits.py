@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import (
 )
 
 import provenmf
-from provenmf.errors import InvalidInput, Naming, as_in_python, printable, shortened
+from provenmf.errors import InvalidInput, Naming, as_in_python, legible
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class InvalidParameter(InvalidInput, InvalidParameterError):
         """Return scikit-learn's sentence, or one with the name that the reader knows."""
         if naming is not as_in_python:
             return super().sentence(naming)
-        return shortened(printable(self._text))
+        return legible(self._text)
 
 
 def validate_parameters(estimator: BaseEstimator, constraints: Mapping[str, object]) -> None:

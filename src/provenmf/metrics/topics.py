@@ -132,7 +132,8 @@ def coherences(words: ArrayLike, counts: Any) -> dict[str, NDArray[np.float64]]:
         scores = np.log(both / np.outer(alone, alone)) / -np.log(both)
     scores = np.where(both == 0, -1.0, np.where(both == 1, 1.0, scores))
     first, second = np.triu_indices(position.shape[1], k=1)
-    npmi = scores[position[:, first], position[:, second]].mean(axis=1)
+    pairs = scores[position[:, first], position[:, second]]
+    npmi = pairs.mean(axis=1) if len(first) else np.full(len(pairs), np.nan)  # of a single word
     smoothed = both + CV_SMOOTHING
     scores = np.log(smoothed / np.outer(alone, alone)) / -np.log(smoothed)
     scores = np.where(both == 1, 1.0, scores)

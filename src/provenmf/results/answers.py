@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.arguments import checked
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.results.certificate import Certificate
 from provenmf.results.display import Record, summary
@@ -115,6 +114,7 @@ class Answer(Record):
     error_bars: ErrorBars | None = field(default=None, kw_only=True)
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         if cls.kind == Answer.kind:
             raise TypeError(f"{cls.__name__} needs a kind of its own")
         ANSWERS[cls.kind] = cls
@@ -176,7 +176,14 @@ class Answer(Record):
     def anchor_name(self, component: int) -> str:
         """Return the name of the anchor of a component; empty if there is none."""
         anchors = self.factorization.anchors
-        return "" if anchors is None else self.row_names[int(anchors[component])]
+        return "" if anchors is None else self.row_names[int(anchors[self._place(component)])]
+
+    def _place(self, component: int) -> int:
+        """Return the index of a component; raise an error if there is none."""
+        if not 0 <= component < self.n_components:
+            last = self.n_components - 1
+            raise InvalidInput(f"must be from 0 to {last}", argument="component", value=component)
+        return component
 
     def largest(self, n: int = 10) -> list[list[str]]:
         """Return the names of the largest entries of each component, largest first."""
@@ -204,7 +211,6 @@ class Answer(Record):
         """Return the weights of new data for the components found."""
         raise InvalidInput(f"{type(self).__name__} has no transform: fit the new data too")
 
-    @checked()
     def table(
         self,
         of: Literal["weights", "components"] | Bounds = "weights",
@@ -282,10 +288,11 @@ class Answer(Record):
             data.var_names = list(map(str, self.column_names))
             data.obs_names_make_unique()
             data.var_names_make_unique()
-        elif data.shape != (n, d):
+        elif not isinstance(data, AnnData) or data.shape != (n, d):
             raise InvalidInput(
-                f"the AnnData has shape {data.shape}, the answer {(n, d)}: give the one that was "
-                "factorized, or none"
+                f"is not an AnnData of shape {(n, d)}: give the one that was factorized, or none",
+                argument="data",
+                value=data,
             )
         else:
             data = data.copy()
@@ -322,7 +329,6 @@ class Answer(Record):
             attrs={name: value for name, value in summary(self).items() if isinstance(value, str)},
         )
 
-    @checked()
     def labelled(self, names: Mapping[int, str]) -> Self:
         """Return the answer with other names for some of its components.
 

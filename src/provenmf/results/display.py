@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 from importlib import import_module
+from inspect import isfunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -74,7 +75,16 @@ def _cells(tag: str, texts: Iterable[str]) -> str:
 
 
 class Record:
-    """Base of factorizations and answers: what can be saved, compared, shown and drawn."""
+    """Base of factorizations and answers: what can be saved, compared, shown and drawn.
+
+    The arguments of all public methods are checked by their declared types.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, method in list(vars(cls).items()):
+            if isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, checked()(method))
 
     @checked()
     def save(self, path: str | Path) -> None:
@@ -92,6 +102,7 @@ class Record:
 
         return answer_html(as_answer(cast(Any, self)), repr(self))
 
+    @checked()
     def plot(self, chart: str | None = None) -> Any:
         """Draw one chart of the report as a matplotlib figure, for notebooks.
 
@@ -107,6 +118,7 @@ class Record:
         """
         return import_module("provenmf.report.plots").plot(self, chart)
 
+    @checked()
     def report(self, path: str | Path, *, title: str | None = None) -> None:
         """Write the report of this result to one HTML file that needs no network.
 

@@ -102,7 +102,7 @@ class Communities(Answer):
 
     def anchor_name(self, component: int) -> str:
         """Return the pure node of a community."""
-        return self.row_names[int(self.pure_nodes[component])]
+        return self.row_names[int(self.pure_nodes[self._place(component)])]
 
     def largest(self, n: int = 10) -> list[list[str]]:
         """Return members with the largest shares; see `largest_members`."""

@@ -218,6 +218,8 @@ def _mixed(tumors: Tumors, found: Extracted) -> Extracted:
 
 def _exchanged(tumors: Tumors, found: Extracted) -> Extracted:
     """Remove in turn the signatures that look least needed, and add what is missing then."""
+    if len(found.signatures) == 1:
+        return found
     costs = [_cost_without(tumors, found, j) for j in range(len(found.signatures))]
     for signature in found.signatures[np.argsort(costs)[: SETTINGS.exchanged]]:
         j = int(np.argmin(np.abs(found.signatures - signature).sum(axis=1)))

@@ -14,6 +14,7 @@ from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import check_number
 from provenmf.applications.signatures.catalogue import Match, compare, labelled
 from provenmf.applications.signatures.extraction import Extracted, Tumors, exposures_of, extract
+from provenmf.arguments import Within, checked
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
 from provenmf.methods.traits import versions
@@ -109,7 +110,9 @@ class Signatures(Answer):
         """Return the channels with the largest probabilities."""
         return names_of_largest(self.signatures, self.column_names, n)
 
-    def exposure_intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
+    def exposure_intervals(
+        self, level: Annotated[float, Within(0, 1)] = 0.95
+    ) -> tuple[Floats, Floats]:
         """Return lower and upper ends of intervals for the exposures, given the signatures.
 
         The intervals are centered at estimates without selection, so that a signature which is
@@ -171,6 +174,7 @@ class Signatures(Answer):
         return exposures_of(tumors, self.signatures, prevalence)
 
 
+@checked()
 def find_signatures(
     counts: Any,
     n_signatures: int | None = None,

@@ -25,7 +25,6 @@ from provenmf.applications.topics.corpus import (
 from provenmf.applications.topics.inference import topics_of, weights_in
 from provenmf.applications.topics.solver import count_problem, topic_view
 from provenmf.applications.topics.texts import Tokenizer
-from provenmf.arguments import checked
 from provenmf.budget import computed_once
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile, is_count_matrix
@@ -189,7 +188,6 @@ class Topics(Answer):
         """Return each topic's share of the collection; shares sum to 1."""
         return shares(self.document_weights)
 
-    @checked()
     def top_words(self, n_words: int = 10) -> list[list[str]]:
         """Return the words that say most about each topic; see `top_columns`.
 
@@ -270,7 +268,6 @@ class Topics(Answer):
             lines.append(f"  {name} ({share:.0%}): {', '.join(words)}")
         return "\n".join(lines)
 
-    @checked()
     def grouped(self, values: Sequence[object], name: str = "group") -> Topics:
         """Return the same topics with a group, such as a year or an author, for each document.
 

@@ -24,7 +24,6 @@ from provenmf.applications.topics.corpus import (
     whole_matrix,
 )
 from provenmf.applications.topics.inference import weights_in
-from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
 from provenmf.linalg.norms import rows_to_sum_one
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-@checked()
 def merge(answer: Topics, numbers: Sequence[int], documents: object = None) -> Topics:
     """Merge several topics into one, with refitted weights and a new certificate.
 
@@ -69,7 +67,6 @@ def merge(answer: Topics, numbers: Sequence[int], documents: object = None) -> T
     return regrouped(answer, groups, mass, counts, told)
 
 
-@checked()
 def reduced_to(answer: Topics, n_topics: int, documents: object = None) -> Topics:
     """Merge topics until `n_topics` are left, each time those that differ least; see `merge`.
 
@@ -91,7 +88,6 @@ def reduced_to(answer: Topics, n_topics: int, documents: object = None) -> Topic
     return regrouped(answer, groups, mass, counts, told)
 
 
-@checked()
 def drop(answer: Topics, numbers: Sequence[int], documents: object = None) -> Topics:
     """Remove topics; see `merge` for the parameters and the result."""
     chosen = places_of(answer, numbers, least=1)
@@ -106,7 +102,6 @@ def drop(answer: Topics, numbers: Sequence[int], documents: object = None) -> To
     return refitted(answer, answer.topics[kept], prior, shares, names, counts, told)
 
 
-@checked()
 def split(
     answer: Topics, number: int, documents: object = None, *, random_state: Any = 0
 ) -> Topics:

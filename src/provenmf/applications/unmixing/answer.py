@@ -15,7 +15,6 @@ from provenmf.applications.unmixing.points import (
     abundances_of,
     pixel_problem,
 )
-from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.arrays import numbers
 from provenmf.io.images import Cube, as_cube, read_cube
@@ -152,7 +151,8 @@ class Unmixing(Answer):
 
     def anchor_name(self, component: int) -> str:
         """Return the position of the pixel behind an endmember, or an empty string."""
-        return "" if self.anchor_pixels is None else self.place_of(self.anchor_pixels[component])
+        pixels = self.anchor_pixels
+        return "" if pixels is None else self.place_of(int(pixels[self._place(component)]))
 
     def maps(self) -> NDArray[np.float64]:
         """Return abundance maps (k, rows, columns); NaN where a pixel was masked."""
@@ -160,11 +160,16 @@ class Unmixing(Answer):
 
     def as_maps(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values (pixels, maps) of the usable pixels as maps; NaN where masked."""
+        if values.ndim != 2 or len(values) != np.count_nonzero(self.pixel_mask):
+            raise InvalidInput(
+                f"has shape {values.shape}: give a row for each of the "
+                f"{np.count_nonzero(self.pixel_mask)} usable pixels",
+                argument="values",
+            )
         full = np.full((self.pixel_mask.size, values.shape[1]), np.nan)
         full[self.pixel_mask] = values
         return full.T.reshape(-1, *self.image_shape)
 
-    @checked()
     def save_maps(self, path: str | Path) -> Path:
         """Write the abundance maps as a TIFF file for image and geographic programs.
 
