@@ -7,11 +7,10 @@ usable, since parameters in the units of the data (a start, a noise level) must 
 
 The fingerprint of a matrix is its shape and a cryptographic hash of its entries, however it is
 stored. A row has one form that depends on its values alone: the number of nonzero entries, their
-columns and their bits, or, where more than half of the entries are nonzero, -1 and all bits. Groups
-of consecutive rows are hashed by SHA-256, the fastest cryptographic hash of Python since processors
-have instructions for it: the number of the group, the counts of its rows, their contents. The
-digests of all groups are hashed again with the shape. Blocks may end anywhere: rows of a group
-that other blocks complete are kept as they are until the parts meet.
+columns and their bits, or, unless they are few, -1 and all bits. Groups of consecutive rows are
+hashed by SHA-256, the fastest cryptographic hash of Python since processors have instructions for
+it. The digests of all groups are hashed again with the shape. Blocks may end anywhere: rows of a
+group that other blocks complete are stored until the parts meet.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy, op
 from provenmf.data.memory import MemoryBlocks, ObservedBlocks
 from provenmf.errors import InvalidInput
 from provenmf.io.arrays import numbers
-from provenmf.linalg.compiled import njit
 from provenmf.linalg.norms import entry_range
 from provenmf.linalg.storage import (
     NUMBERS,
     Matrix,
+    as_dense,
     check_scale,
     float_type,
     is_sparse,
@@ -261,77 +260,23 @@ def _hashed(block: Block, rows: range) -> RowHashes:
 
 # Fingerprints
 
-Bits = NDArray[np.int64]
-Ints = NDArray[np.integer]
-
 DIGEST = 16  # bytes
-DENSE = -1  # stands before a row all of whose entries follow
-
-
-@njit(cache=True, nogil=True)
-def write_dense_rows(bits: Bits, counts: Bits, offsets: Bits, out: Bits) -> None:
-    """Serialize dense rows; `offsets` gets the end of each. Minus zero is written as zero."""
-    rows, columns = bits.shape
-    end = 0
-    for i in range(rows):
-        count = 0
-        for j in range(columns):
-            count += (bits[i, j] << 1) != 0
-        dense = 2 * count > columns
-        counts[i] = DENSE if dense else count
-        place = end
-        for j in range(columns):
-            nonzero = (bits[i, j] << 1) != 0
-            if dense:
-                out[end + j] = bits[i, j] if nonzero else 0
-            elif nonzero:
-                out[place] = j
-                out[place + count] = bits[i, j]
-                place += 1
-        end += columns if dense else 2 * count
-        offsets[i + 1] = end
-
-
-@njit(cache=True, nogil=True)
-def write_sparse_rows(
-    pointers: Ints,
-    indices: Ints,
-    bits: Bits,
-    columns: int,
-    counts: Bits,
-    offsets: Bits,
-    out: Bits,
-) -> None:
-    """Serialize CSR rows with sorted columns in the same form, skipping stored zeros."""
-    end = 0
-    for i in range(len(pointers) - 1):
-        count = 0
-        for p in range(pointers[i], pointers[i + 1]):
-            count += (bits[p] << 1) != 0
-        dense = 2 * count > columns
-        counts[i] = DENSE if dense else count
-        if dense:
-            out[end : end + columns] = 0
-        place = end
-        for p in range(pointers[i], pointers[i + 1]):
-            if (bits[p] << 1) != 0:
-                if dense:
-                    out[end + indices[p]] = bits[p]
-                else:
-                    out[place] = indices[p]
-                    out[place + count] = bits[p]
-                    place += 1
-        end += columns if dense else 2 * count
-        offsets[i + 1] = end
+WHOLE = -1  # stands before a row all of whose entries follow
+# Rows with more nonzero entries than one in this many are written whole: finding the nonzero ones
+# would take longer than to hash all.
+SPARSE = 8
 
 
 class Written(NamedTuple):
-    """Consecutive rows of a group in the common form."""
+    """Consecutive rows of a group in the common form.
+
+    first, size : place of the first row in the group, and the number of rows.
+    content : counts of nonzero entries, columns and values of sparse rows, and whole rows.
+    """
 
     first: int
     size: int
-    counts: bytes | memoryview
-    content: bytes | memoryview
+    content: tuple[bytes | memoryview, ...]
 
 
 @dataclass(frozen=True)
@@ -366,10 +311,11 @@ class RowHashes:
 
 
 def _digest(number: int, parts: tuple[Written, ...]) -> bytes:
-    """Hash the rows of one group: its place, the counts of all rows, their contents."""
+    """Hash the rows of one group: its place, then each kind of content of all its rows."""
     made, ordered = sha256(number.to_bytes(8, "little")), sorted(parts, key=itemgetter(0))
-    for content in [part.counts for part in ordered] + [part.content for part in ordered]:
-        made.update(content)
+    for kind in zip(*(part.content for part in ordered)):
+        for content in kind:
+            made.update(content)
     return made.digest()[:DIGEST]
 
 
@@ -378,40 +324,49 @@ def row_hashes(block: Matrix, first_row: int) -> RowHashes:
     rows, columns = block.shape
     size = max(64, 8192 // max(columns, 1))
     found = RowHashes(size, {}, {})
-    step = max(size, (1 << 18) // max(columns, 1))
+    stored_in_row = block.nnz / max(rows, 1) if is_sparse(block) else columns
+    step = max(size, int((1 << 18) / max(stored_in_row, 1)))
     for start in range(0, rows, step):
-        counts, content, offsets = _written(block[start : start + step])
+        counts, few, many = _in_one_form(block[start : start + step])
+        whole = np.concatenate([[0], np.cumsum(counts == WHOLE)])
+        ends, indices = few.indptr, few.indices.astype(np.int64)
         edges = [*range(size - (first_row + start) % size, len(counts), size)]
         groups: dict[int, bytes] = {}
         unfinished: dict[int, tuple[Written, ...]] = {}
         for a, b in zip([0, *edges], [*edges, len(counts)], strict=True):
             number, row = divmod(first_row + start + a, size)
-            count, piece = counts[a:b], content[offsets[a] : offsets[b]]
+            stored = slice(ends[a - whole[a]], ends[b - whole[b]])
+            content = counts[a:b], indices[stored], few.data[stored], many[whole[a] : whole[b]]
             if b - a == size:
-                groups[number] = _digest(number, (Written(row, size, count.data, piece.data),))
+                views = tuple(array.data.cast("B") if array.size else b"" for array in content)
+                groups[number] = _digest(number, (Written(row, size, views),))
             elif b > a:
-                unfinished[number] = (Written(row, b - a, count.tobytes(), piece.tobytes()),)
+                copies = tuple(array.tobytes() for array in content)
+                unfinished[number] = (Written(row, b - a, copies),)
         found = found + RowHashes(size, groups, unfinished)
     return found
 
 
-def _written(block: Matrix) -> tuple[Bits, Bits, Bits]:
-    """Return the counts of rows, the rows in one form, and where each of them ends."""
-    rows, columns = block.shape
-    counts, offsets = np.zeros(rows, dtype=np.int64), np.zeros(rows + 1, dtype=np.int64)
+def _in_one_form(block: Matrix) -> tuple[NDArray[np.int64], sp.csr_array, NDArray[np.float64]]:
+    """Return the nonzero entries of each row, or WHOLE; the sparse rows; the rows that are whole.
+
+    The form depends on the values alone: stored zeros, entries given twice and the sign of a zero
+    do not matter.
+    """
     if is_sparse(block):
-        if not block.has_canonical_format:  # entries given twice are one entry
+        if not (block.has_canonical_format and block.data.all()):
             block = block.copy()
             block.sum_duplicates()
-        bits = block.data.astype(np.float64, copy=False).view(np.int64)
-        # a row of s entries takes 2 s numbers; where 2 s > columns, `columns` are less
-        out = np.empty(2 * block.nnz, dtype=np.int64)
-        write_sparse_rows(block.indptr, block.indices, bits, columns, counts, offsets, out)
-        return counts, out, offsets
-    bits = np.ascontiguousarray(block, dtype=np.float64).view(np.int64)
-    out = np.empty(rows * columns, dtype=np.int64)
-    write_dense_rows(bits, counts, offsets, out)
-    return counts, out, offsets
+            block.eliminate_zeros()
+        counts = np.diff(block.indptr).astype(np.int64)
+    else:
+        counts = np.count_nonzero(block, axis=1).astype(np.int64)
+    is_whole = SPARSE * counts > block.shape[1]
+    few = block[~is_whole] if is_whole.any() else block  # indexing copies
+    many = block if is_whole.all() else block[is_whole]
+    plus_zero = np.add(as_dense(many), 0.0, dtype=np.float64, order="C")  # minus zero becomes zero
+    sparse_rows = sp.csr_array(few).astype(np.float64, copy=False)
+    return np.where(is_whole, WHOLE, counts), sparse_rows, plus_zero
 
 
 def fingerprint(shape: tuple[int, int], dtype: Any, *hashes: RowHashes) -> str:
