@@ -11,6 +11,8 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
+from provenmf.errors import counted
+
 SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -120,9 +122,9 @@ class Progress:
         self.say(f"{self.title} {text}".strip())
 
     def say(self, text: str) -> None:
-        """Show a text and the steps done."""
-        steps = f" ({self._done:.0f})" if self.steps is None and self._done else ""
-        self._text = text + steps
+        """Show a text, and the iterations done where their number is not known."""
+        open_end = self.steps is None and self._done
+        self._text = f"{text} ({counted(int(self._done), 'iteration')})" if open_end else text
         if self._bar is None:
             self._print_if_due()
             return

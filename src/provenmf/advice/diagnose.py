@@ -66,6 +66,8 @@ class Diagnosis:
         A method with a proved bound or with all its conditions established, if any.
     polished : Certificate or None
         Certificate of HALS, which has no conditions; compare the errors of the others with it.
+    given : bool
+        Whether the number was given and not suggested by the data.
 
     See Also
     --------
@@ -86,6 +88,7 @@ class Diagnosis:
     certificates: dict[str, Certificate]
     refusals: dict[str, str]
     polished: Certificate | None = None
+    given: bool = False
 
     @property
     def recommended(self) -> str | None:
@@ -112,11 +115,10 @@ class Diagnosis:
             (e.source, str(e.n_components), f"{e.drop:.3g}", "yes" if e.is_clear else "no")
             for e in self.rank
         ]
-        sure = (
-            "the clear drops agree, and the rest looks like noise"
-            if self.agreed
-            else "the data alone do not determine it"
-        )
+        sure = "the clear drops agree, and the rest looks like noise"
+        if not self.agreed:
+            alone = "the data alone do not determine it"
+            sure = "as given; the data alone do not confirm it" if self.given else alone
         rows = [_row(m, found, m in self.certificates) for m, found in self._compared.items()]
         worse = [
             f"{estimator_class(method).__name__} {WORSE_THAN_ZEROS}"
@@ -205,6 +207,7 @@ def diagnose(
     evidence = rank_evidence(blocks)
     agreed = agreed_number(evidence)
     settled = agreed is not None and objection_to(agreed, evidence, blocks) is None
+    given = n_components is not None
     if n_components is None:
         clearest = max(evidence, key=lambda item: (item.drop, item.n_components > 1))
         n_components = agreed or clearest.n_components
@@ -225,6 +228,7 @@ def diagnose(
         certificates=certificates,
         refusals=refusals,
         polished=polished,
+        given=given,
     )
 
 

@@ -197,7 +197,9 @@ def _read_new_mat(path: Path) -> Found:
         found: Found = []
         for name, node in file.items():
             kind = getattr(node, "attrs", {}).get("MATLAB_class", b"")
-            if not isinstance(node, h5py.Dataset):
+            if "MATLAB_sparse" in getattr(node, "attrs", {}):
+                found.append((name, _sparse_of_new_mat(path, node)))
+            elif not isinstance(node, h5py.Dataset):
                 found += [(name, NotNumbers("a struct"))] if not name.startswith("#") else []
             elif kind == b"char":
                 found.append((name, NotNumbers("text")))
@@ -206,6 +208,19 @@ def _read_new_mat(path: Path) -> Found:
             else:
                 found.append((name, node[()].T))
         return found
+
+
+def _sparse_of_new_mat(path: Path, group: Any) -> Any:
+    """Return a sparse matrix of a MATLAB 7.3 file: columns in the groups data, ir and jc."""
+    pointers = group["jc"][()]
+    entries = group["data"][()] if "data" in group else np.zeros(0)  # without entries there is none
+    rows = group["ir"][()] if "ir" in group else np.zeros(0, dtype=np.int64)
+    if entries.dtype.names is not None:
+        return NotNumbers("complex numbers")
+    shape = int(group.attrs["MATLAB_sparse"]), len(pointers) - 1
+    check_sparse_shape(path, shape, len(entries))
+    columns = sp.csc_array((entries, rows.astype(np.int64), pointers.astype(np.int64)), shape=shape)
+    return own_rows(columns, f"{path}:")
 
 
 def read_mtx(path: Path) -> Found:

@@ -37,7 +37,8 @@ def test_pure_noise_is_not_settled():
     assert not diagnosis.agreed and diagnosis.n_components > 1
     assert diagnosis.recommended is None and "No method" in str(diagnosis)
     assert "the data alone do not determine it" in str(diagnosis)
-    assert diagnose(noise, 9, methods=("cones",)).n_components == 9
+    asked = diagnose(noise, 9, methods=("cones",))
+    assert asked.n_components == 9 and "as given" in str(asked)
 
 
 def test_one_component_is_no_advice():

@@ -29,7 +29,7 @@ def test_without_a_known_end_the_iteration_is_named(clock, capsys):
     with Progress("open end") as progress:
         clock[0] = 20.0
         progress.row({})
-    assert capsys.readouterr().err == "open end (1): 0:20 passed\n"
+    assert capsys.readouterr().err == "open end (1 iteration): 0:20 passed\n"
 
 
 def test_what_follows_the_last_step_is_named(clock, capsys):

@@ -19,9 +19,14 @@ def as_dense(matrix):
     return matrix.toarray() if sp.issparse(matrix) else matrix
 
 
-def write_new_mat(path):
+def write_new_mat(path, sparse=False):
     with h5py.File(path, "w", userblock_size=512) as file:
-        file["X"] = MATRIX.T
+        if sparse:
+            group, columns = file.create_group("X"), sp.csc_array(MATRIX)
+            group.attrs["MATLAB_sparse"] = np.uint64(len(MATRIX))
+            group["data"], group["ir"], group["jc"] = columns.data, columns.indices, columns.indptr
+        else:
+            file["X"] = MATRIX.T
     with open(path, "r+b") as file:
         file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
 
@@ -59,6 +64,7 @@ FILES = [
     ("m.mtx", lambda path: scipy.io.mmwrite(path, sp.coo_array(MATRIX)), None, None),
     ("m.mat", lambda path: scipy.io.savemat(path, {"X": MATRIX, "name": "text"}), None, None),
     ("new.mat", write_new_mat, None, None),
+    ("sparse.mat", lambda path: write_new_mat(path, sparse=True), None, None),
     ("m.parquet", write_parquet, ROWS, COLUMNS),
     ("m.h5ad", write_h5ad, ROWS, COLUMNS),
 ]

@@ -49,7 +49,7 @@ def group_rows(rows: NDArray[np.float64], n_components: int | None) -> Groups:
     """
     scale = math.sqrt(float(np.mean(np.einsum("ij,ij->i", rows, rows))))
     if scale == 0:
-        raise InvalidInput("all rows are zero: nothing can be unmixed")
+        raise InvalidInput("all pixels are zero: nothing can be unmixed")
     dimensions = min(2 * (n_components or 10), *rows.shape)
     squares, coordinates = _leading_coordinates(rows, dimensions)
     left = max(float(squares[dimensions:].sum()), 0.0)
@@ -68,10 +68,10 @@ def group_rows(rows: NDArray[np.float64], n_components: int | None) -> Groups:
     dropped = len(sizes) - len(kept)
     if len(kept) < max(2 * (n_components or 1), 10):
         kept, dropped = np.arange(len(sizes)), 0
-    note = f"{len(rows)} rows were averaged in {len(kept)} groups of rows that differ by at most "
+    note = f"{len(rows)} pixels were averaged in {len(kept)} groups that differ by at most "
     note += f"{radius:.1%} of their length"
     if dropped:
-        note += f"; {dropped} groups of fewer than {LEAST_SIZE} rows cannot become anchors"
+        note += f"; {dropped} groups of fewer than {LEAST_SIZE} pixels cannot become anchors"
     return Groups(means[kept], sizes[kept], first[kept], note)
 
 
