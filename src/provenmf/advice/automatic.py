@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from provenmf.advice.diagnose import applies
+from provenmf.advice.diagnose import advised_methods, applies, relative_error
 from provenmf.advice.number import settled_number
 from provenmf.arguments import checked
 from provenmf.budget import resources
@@ -19,7 +19,7 @@ from provenmf.methods import CATALOGUE, estimator_class, make_estimator, options
 from provenmf.methods.alternating.estimator import PENALTIES
 from provenmf.methods.base import Factorizer
 from provenmf.methods.checkpoint import Checkpoint, inside
-from provenmf.results import Certificate, Factorization, StopReason
+from provenmf.results import Factorization, StopReason
 
 if TYPE_CHECKING:
     from provenmf.methods import RandomState
@@ -157,11 +157,11 @@ def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
     polished = _polished(task, options)
     if options.keys() & ONLY_POLISHED:
         return _because(polished, "other methods have no fixed components and no penalties")
-    if not options.get("certify", True) or polished.stop_reason is StopReason.INTERRUPTED:
+    if polished.certificate is None or polished.stop_reason is StopReason.INTERRUPTED:
         return _because(polished, "the conditions of other methods were not checked")
     tried = []
-    highest = _error(polished.certificate) * (1 + SETTINGS.allowance) + SETTINGS.rounding
-    for name in recovery_methods():
+    highest = relative_error(polished.certificate) * (1 + SETTINGS.allowance) + SETTINGS.rounding
+    for name in advised_methods(quick=True):
         shared = {option: options[option] for option in SHARED if option in options}
         try:
             found = task.fit(name, name, shared).factorization_
@@ -169,7 +169,7 @@ def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
             continue
         if found.certificate is None or not applies(found.certificate):
             tried.append(f"not all conditions of {CATALOGUE[name]} are established")
-        elif _error(found.certificate) > highest:
+        elif not relative_error(found.certificate) <= highest:
             tried.append(f"{CATALOGUE[name]}, whose theory holds, fits less well")
         else:
             return _because(found, "all conditions of its theory hold on these data")
@@ -206,22 +206,6 @@ def _polished(task: _Task, options: dict[str, Any]) -> Factorization:
     return replace(found, certificate=certificate, parameters=parameters)
 
 
-def recovery_methods() -> list[str]:
-    """Return the methods whose conditions can be checked in a few passes over the rows."""
-    traits = {name: estimator_class(name).traits for name in CATALOGUE}
-    advised = [
-        (known.advised, name)
-        for name, known in traits.items()
-        if known.advised is not None and known.finds_number and not known.compares_rows
-    ]
-    return [name for _, name in sorted(advised)]
-
-
 def _because(found: Factorization, reason: str) -> Factorization:
     note = f"Method chosen automatically: {CATALOGUE[found.method]} ({reason})"
     return replace(found, notes=(note, *found.notes))
-
-
-def _error(certificate: Certificate | None) -> float:
-    error = None if certificate is None else certificate.measures.get("relative_error")
-    return error if isinstance(error, float) else float("inf")

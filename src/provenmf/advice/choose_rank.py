@@ -8,30 +8,24 @@ not help to find them (`certificate.evidence`), and by singular values against n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from textwrap import wrap
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from provenmf.advice.nested_fits import Floats, Job, Loss, fit_all, independent
 from provenmf.advice.number import SETTINGS as NOISE
 from provenmf.advice.number import above_noise, noise_spectrum, sample
-from provenmf.advice.text_table import WIDTH, table_lines, wrapped
 from provenmf.arguments import checked
-from provenmf.budget import for_row_slices, generator
+from provenmf.budget import generator
 from provenmf.certificate.evidence import confirm_components, split_units
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import as_dense
 from provenmf.results.certificate import finite_or_none
-from provenmf.results.display import plot_curves
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Loss = Literal["least-squares", "poisson"]
+from provenmf.results.display import plot_curves, table_lines, wrapped
 
 UNSEEN = "unseen rows"
 COUNTS = (
@@ -47,14 +41,7 @@ class Settings:
     most_ranks: int = 10  # tried by default
     repeats: int = 5  # fits with other entries held out
     held_out: float = 0.1  # share of the entries
-    # Fits that only compare numbers stop when five iterations gain less than this share.
-    tol: float = 1e-3
-    max_iter: int = 200
     as_good: float = 0.01  # held-out errors within this share of the least one are as good
-    # Share of the product of the margins mixed into predicted counts: a count where the fit has a
-    # zero must not cost an infinite deviance.
-    smoothing: float = 0.01
-    drawn: float = 0.05  # strength of the mean share in weights of rows with hidden counts
     judged: int = 5  # most numbers whose components are judged by unseen rows
     doubt: float = 1e-3  # error probability of the lower bound, for all of these together
 
@@ -208,7 +195,7 @@ class RankChoice:
         lines = [*table_lines(["K", *self.columns], rows), ""]
         for name, k, reason in self.criteria:
             said = f"{name:16}{'-' if k is None else k:>3}  {reason}"
-            lines += wrap(said, WIDTH, subsequent_indent=" " * 20)
+            lines += wrapped(said, indent=" " * 20)
         explained = "; ".join(f"{n}: {LEGEND[n]}" for n in self.columns if n in LEGEND)
         return "\n".join([*lines, "", *wrapped(explained), "", *wrapped(self.verdict, *self.notes)])
 
@@ -347,33 +334,19 @@ def judge(
 ) -> tuple[dict[str, Floats], list[Criterion], int]:
     """Return the columns of the table, the criteria and the lower bound; NaN is missing."""
     seen, values = ~np.isnan(matrix), np.nan_to_num(matrix)
-    everything, done = np.arange(len(matrix)), [0]
-    seed = int(rng.integers(2**31))
-    halves = split_units(everything, np.random.default_rng(seed))
-    jobs = [(everything, seen), *((half, seen[half]) for half in halves if seen.all())]
-    fits_of_evidence = len(jobs)
+    everything, seed = np.arange(len(matrix)), int(rng.integers(2**31))
+    halves = split_units(everything, np.random.default_rng(seed)) if seen.all() else ()
+    jobs = [Job(rows, seen[rows], seen[rows]) for rows in (everything, *halves)]
+    of_evidence = len(jobs)
     for _ in range(SETTINGS.repeats):
-        jobs.append((everything, seen & (rng.random(matrix.shape) >= SETTINGS.held_out)))
-    components: list[list[Floats]] = [[] for _ in jobs]
-    errors = np.empty((len(jobs), len(ranks)))
-
-    def fit(which: slice) -> None:
-        rows, mask = jobs[which.start]
-        judged = mask if which.start < fits_of_evidence else seen & ~mask
-        base = _independent(values[rows], mask)
-        for place, (weights, found) in enumerate(nested_fits(values[rows], mask, ranks, loss)):
-            components[which.start].append(found)
-            errors[which.start, place] = _error(values[rows], weights @ found, base, judged, loss)
-            done[0] += 1
-            if progress is not None:
-                progress(done[0], len(jobs) * len(ranks))
-
-    for_row_slices(fit, len(jobs), slice_rows=1)
-    hidden = errors[fits_of_evidence:]
+        fitted = seen & (rng.random(matrix.shape) >= SETTINGS.held_out)
+        jobs.append(Job(everything, fitted, seen & ~fitted))
+    components, errors = fit_all(values, jobs, ranks, loss, progress)
+    hidden = errors[of_evidence:]
     columns = {"error": errors[0], "held out": np.median(hidden, axis=0), "+/-": hidden.std(axis=0)}
-    criteria, at_least = [_by_held_out(ranks, hidden)], 0
+    criteria = [_by_held_out(ranks, hidden)]
     if not seen.all():
-        return columns, criteria, at_least
+        return columns, criteria, 0
     first = criteria[0].n_components or ranks[int(np.argmin(columns["held out"]))]
 
     def confirmed_at(place: int) -> tuple[int, int]:
@@ -388,7 +361,7 @@ def judge(
 
     columns["confirmed"], criterion, at_least = _by_unseen_rows(ranks, first, confirmed_at)
     # Dividing by the margins equalizes the variance of Poisson noise.
-    even = values / np.sqrt(_independent(values, seen)) if loss == "poisson" else values
+    even = values / np.sqrt(independent(values, seen)) if loss == "poisson" else values
     singular, noise = noise_spectrum(even, max(ranks) + 1, rng)
     if loss == "least-squares":  # the least error of any product (Eckart & Young 1936)
         squares = singular**2
@@ -399,129 +372,6 @@ def judge(
     columns["value/noise"] = np.array(known)
     last = _by_spectrum(ranks, above_noise(singular, noise))
     return columns, [*criteria, criterion, last], at_least
-
-
-def nested_fits(
-    values: Floats, mask: Mask, ranks: Sequence[int], loss: Loss
-) -> Iterator[tuple[Floats, Floats]]:
-    """Yield weights and components of each number, each started from those of the last.
-
-    Entries outside the mask are not seen. With the least squares loss they are imputed by the
-    product before every iteration of HALS, with the Poisson loss the multiplicative updates leave
-    them out; neither iteration raises the loss of the entries that are seen.
-    """
-    n, d = values.shape
-    weights, components = np.empty((n, 0)), np.empty((0, d))
-    sizes = np.ones((n, 1))
-    if loss == "poisson":  # residuals of comparable size: large counts vary more
-        sizes = np.sqrt(np.maximum(np.where(mask, values, 0.0).sum(axis=1, keepdims=True), 1.0))
-    for k in ranks:
-        while len(components) < k:
-            left = np.where(mask, values - weights @ components, 0.0) / sizes
-            column, row = _leading_pair(left)
-            weights = np.column_stack([weights, sizes[:, 0] * column])
-            components = np.vstack([components, row])
-        improve = _hals_iteration if loss == "least-squares" else _poisson_iteration
-        last = np.inf
-        for number in range(SETTINGS.max_iter):
-            weights, components = improve(values, mask, weights, components)
-            if number % 5 == 4:
-                level = _loss(values, weights @ components, mask, loss)
-                if last - level <= SETTINGS.tol * level:
-                    break
-                last = level
-        yield weights, components
-
-
-def _leading_pair(left: Floats) -> tuple[Floats, Floats]:
-    """Return the positive column and row that explain most of a residual."""
-    positive = np.maximum(left, 0.0)
-    row = positive[np.argmax(np.einsum("ij,ij->i", positive, positive))]
-    if not row.any():
-        return np.zeros(len(left)), np.full(left.shape[1], 1e-12)
-    for _ in range(10):
-        column = np.maximum(left @ row, 0.0)
-        row = np.maximum(left.T @ column, 0.0)
-        if not row.any():
-            return np.zeros(len(left)), positive.mean(axis=0) + 1e-12
-        row /= np.linalg.norm(row)
-    column = np.maximum(left @ row, 0.0)
-    # Multiplicative updates cannot leave zero.
-    scale = np.sqrt(np.linalg.norm(column))
-    return (column + 1e-2 * column.mean()) / max(scale, 1e-300), (row + 1e-2 * row.mean()) * scale
-
-
-def _hals_iteration(
-    values: Floats, mask: Mask, weights: Floats, components: Floats
-) -> tuple[Floats, Floats]:
-    complete = bool(mask.all())
-    full = values if complete else np.where(mask, values, weights @ components)
-    weights = _coordinate_sweep(weights, full @ components.T, components @ components.T)
-    full = values if complete else np.where(mask, values, weights @ components)
-    features = _coordinate_sweep(components.T, full.T @ weights, weights.T @ weights)
-    return weights, np.ascontiguousarray(features.T)
-
-
-def _coordinate_sweep(factor: Floats, pull: Floats, gram: Floats) -> Floats:
-    """Solve for one column after the other, the others fixed (HALS)."""
-    factor = factor.copy()
-    for j in np.flatnonzero(np.diag(gram) > 0):
-        step = (pull[:, j] - factor @ gram[:, j]) / gram[j, j]
-        factor[:, j] = np.maximum(factor[:, j] + step, 0.0)
-    return factor
-
-
-def _poisson_iteration(
-    values: Floats, mask: Mask, weights: Floats, components: Floats
-) -> tuple[Floats, Floats]:
-    """Make one EM step; with hidden entries, shrink weights towards the mean shares.
-
-    Otherwise a row whose entry in the main column of a component is hidden could have any weight of
-    it, and would predict any count there.
-    """
-    seen = mask.astype(np.float64)
-    tiny = np.finfo(np.float64).tiny
-    sums = np.maximum(components.sum(axis=1), tiny)
-    weights, components = weights * sums, components / sums[:, None]
-    drawn = 0.0 if mask.all() else SETTINGS.drawn
-    totals = np.maximum(weights.sum(axis=1, keepdims=True), tiny)
-    prior = drawn * totals * (weights / totals).mean(axis=0)
-
-    def ratio() -> Floats:
-        return np.asarray(seen * values / np.maximum(weights @ components, tiny))
-
-    pulled = weights * (ratio() @ components.T) + prior
-    weights = pulled / np.maximum(seen @ components.T + drawn, tiny)
-    components = components * (weights.T @ ratio()) / np.maximum(weights.T @ seen, tiny)
-    return weights, components
-
-
-def _loss(values: Floats, means: Floats, judged: Mask, loss: Loss) -> float:
-    """Return the sum of squares, or of x log(x / m) - x + m, over the judged entries."""
-    if loss == "least-squares":
-        return float(np.sum((values - means) ** 2, where=judged))
-    logs = np.log(np.maximum(values, 1e-300) / np.maximum(means, 1e-300))
-    return float(np.sum(values * logs - values + means, where=judged))
-
-
-def _error(values: Floats, product: Floats, base: Floats, judged: Mask, loss: Loss) -> float:
-    """Return the held-out error relative to the norm of the entries or the deviance of `base`."""
-    if loss == "least-squares":
-        total = _loss(values, np.zeros_like(values), judged, loss)
-        return float(np.sqrt(_loss(values, product, judged, loss) / total)) if total > 0 else 0.0
-    # Rows have equal weight, so that a few rows with most of the counts do not decide.
-    sizes = np.maximum(values.sum(axis=1, keepdims=True), 1.0)
-    mixed = (1 - SETTINGS.smoothing) * product + SETTINGS.smoothing * base
-    total = _loss(values / sizes, base / sizes, judged, loss)
-    return _loss(values / sizes, mixed / sizes, judged, loss) / total if total > 0 else 0.0
-
-
-def _independent(values: Floats, mask: Mask) -> Floats:
-    """Return the product of the margins, scaled for entries that are not seen."""
-    values = np.where(mask, values, 0.0)
-    rows = values.sum(axis=1) / np.maximum(mask.mean(axis=1), 1e-12)
-    columns = values.sum(axis=0) / np.maximum(mask.mean(axis=0), 1e-12)
-    return np.outer(rows, columns) / max(float(np.sqrt(rows.sum() * columns.sum())), 1e-300) + 1e-12
 
 
 def _by_held_out(ranks: Sequence[int], errors: Floats) -> Criterion:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Any
 
 from provenmf.advice.number import RankEvidence, agreed_number, objection_to, rank_evidence
-from provenmf.advice.text_table import WIDTH, table_lines, wrapped
 from provenmf.arguments import checked
 from provenmf.certificate.uniqueness import ABOUT_PARTS
 from provenmf.data import as_blocks
@@ -17,7 +15,8 @@ from provenmf.errors import InvalidInput, counted
 from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.alternating.estimator import HALS
 from provenmf.results import Certificate
-from provenmf.results.certificate import Measure, finite_or_none
+from provenmf.results.certificate import finite_or_none
+from provenmf.results.display import table_lines, wrapped
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ class Diagnosis:
         worse = [
             f"{estimator_class(method).__name__} {WORSE_THAN_ZEROS}"
             for method, certificate in self.certificates.items()
-            if _number(certificate.measures.get("relative_error")) > 1
+            if relative_error(certificate) > 1
         ]
         lines = [
             f"{self.shape[0]:,} rows (data points), {self.shape[1]:,} columns",
@@ -132,8 +131,7 @@ class Diagnosis:
             *wrapped(f"used below: {self.n_components} ({sure})"),
             *("", *table_lines(TABLE_HEADER, rows)),
         ]
-        for method, reason in self.refusals.items():
-            lines += wrap(f"{method:14}{reason}", WIDTH, subsequent_indent="  ")
+        lines += wrapped(*(f"{m:14}{reason}" for m, reason in self.refusals.items()), indent="  ")
         return "\n".join([*lines, "", *wrapped(TABLE_LEGEND, *worse), "", *wrapped(self._advice())])
 
     @property
@@ -232,10 +230,25 @@ def diagnose(
     )
 
 
-def advised_methods() -> list[str]:
-    """Return the methods that `diagnose` tries by default, the preferred one first."""
-    places = {stem: estimator_class(stem).traits.advised for stem in CATALOGUE}
-    return sorted((s for s in places if places[s] is not None), key=lambda s: places[s] or 0)
+def advised_methods(*, quick: bool = False) -> list[str]:
+    """Return the methods that `diagnose` tries by default, the preferred one first.
+
+    Only those whose conditions can be checked in a few passes over the rows are `quick`.
+    """
+    traits = {stem: estimator_class(stem).traits for stem in CATALOGUE}
+    advised = [
+        (known.advised, stem)
+        for stem, known in traits.items()
+        if known.advised is not None
+        and (not quick or (known.finds_number and not known.compares_rows))
+    ]
+    return [stem for _, stem in sorted(advised)]
+
+
+def relative_error(certificate: Certificate) -> float:
+    """Return the relative error that a certificate states, NaN if it has none."""
+    value = certificate.measures.get("relative_error")
+    return value if isinstance(value, float) else float("nan")
 
 
 def applies(certificate: Certificate) -> bool:
@@ -247,11 +260,12 @@ def applies(certificate: Certificate) -> bool:
 
 
 def _near_the_floor(certificate: Certificate) -> bool:
-    error = _number(certificate.measures.get("relative_error"))
     floor = certificate.bounds.get("relative_error_lower_bound")
     if floor is None:
         return False
-    return error <= min(SETTINGS.nearly * floor + SETTINGS.exactly, SETTINGS.explained)
+    return relative_error(certificate) <= min(
+        SETTINGS.nearly * floor + SETTINGS.exactly, SETTINGS.explained
+    )
 
 
 def _statuses(certificate: Certificate) -> list[str]:
@@ -263,15 +277,10 @@ def _row(method: str, certificate: Certificate, conditions: bool) -> list[str]:
     statuses = _statuses(certificate)
     kinds = ("holds", "fails", "unknown")
     counts = [str(statuses.count(kind)) if conditions else "-" for kind in kinds]
-    error = _number(certificate.measures.get("relative_error"))
     floor = certificate.bounds.get("relative_error_lower_bound")
     bound = certificate.bounds.get("relative_error")
     proved = ["-" if value is None else f"{value:.3g}" for value in (floor, bound)]
-    return [method, *counts, f"{error:.3g}", *proved]
-
-
-def _number(value: Measure | None) -> float:
-    return value if isinstance(value, float) else float("nan")
+    return [method, *counts, f"{relative_error(certificate):.3g}", *proved]
 
 
 def turned_note(shape: tuple[int, int]) -> str:

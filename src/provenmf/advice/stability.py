@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from provenmf.advice.text_table import table_lines
 from provenmf.arguments import Within, checked
 from provenmf.budget import for_row_slices, generator
 from provenmf.data import as_blocks
@@ -19,6 +18,7 @@ from provenmf.errors import InvalidInput
 from provenmf.methods.base import Factorizer
 from provenmf.metrics.matching import match_components
 from provenmf.results import Factorization
+from provenmf.results.display import table_lines
 
 Floats = NDArray[np.float64]
 Done = Callable[[int, int], object]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import import_module
 from inspect import isfunction
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # Components shown; the others are in `table()` and in the report.
 MOST_ROWS = 20
 MOST_ENTRIES = 6
+WIDTH = 80  # of texts
 NO_CERTIFICATE = "There is no certificate: you asked for none, or the method has none."
 
 
@@ -130,6 +132,28 @@ class Record:
             Heading of the page; by default the kind of result and the file of the data.
         """
         import_module("provenmf.report").write(self, path, title=title)
+
+
+def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table: names of the rows flush left (numbers flush right), values flush right.
+
+    >>> print(*table_lines(("method", "error"), [("spa", "0.125"), ("merit", "0.25")]), sep="\\n")
+    method  error
+    spa     0.125
+    merit    0.25
+    """
+    lines = [header, *rows]
+    first, *others = [max(map(len, column)) for column in zip(*lines)]
+    flush = ">" if all(row[0].isdecimal() for row in rows) else "<"
+    return [
+        f"{line[0]:{flush}{first}}" + "".join(f"  {c:>{w}}" for c, w in zip(line[1:], others))
+        for line in lines
+    ]
+
+
+def wrapped(*sentences: str, indent: str = "") -> list[str]:
+    """Return sentences in lines of at most 80 characters, each on a new line."""
+    return [line for text in sentences for line in wrap(text, WIDTH, subsequent_indent=indent)]
 
 
 def plot_curves(panels: Any, x_label: str, title: str, **more: Any) -> Any:

@@ -13,9 +13,8 @@ from provenmf.advice.choose_rank import (
     _by_held_out,
     _by_spectrum,
     _by_unseen_rows,
-    _loss,
-    nested_fits,
 )
+from provenmf.advice.nested_fits import _loss, nested_fits
 from provenmf.advice.number import above_noise, noise_spectrum
 from provenmf.errors import InvalidInput
 
