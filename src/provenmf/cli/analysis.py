@@ -29,14 +29,13 @@ GENERATOR = b'<meta name="generator" content="provenmf'
 class Analysis:
     """One analysis of a file: where its files go, and the steps that every command shares.
 
-    Without `output` a name that is taken gets a number; a name that was asked for needs `--force`.
+    Without --output a name that is taken gets a number; a name that was asked for needs --force.
     `inputs` are other files that are read.
     """
 
-    def __init__(
-        self, data: Path, output: Path | None, tables: Path | None, *inputs: Path | None
-    ) -> None:
-        self.data, self.tables, self.progress = existing(data), tables, Progress("")
+    def __init__(self, data: Path, *inputs: Path | None) -> None:
+        output, tables = shared().output, shared().tables
+        self.data, self.progress = existing(data), Progress("")
         if output is not None and output.suffix.lower() in (".html", ".htm"):
             raise InvalidInput(
                 f"--output {output} names a page, but it is the result that is written there: "
@@ -101,8 +100,8 @@ class Analysis:
         try:
             if self._write_report(result):
                 files["report"] = str(self.page)
-            if self.tables is not None:
-                files["tables"] = ", ".join(map(str, write_tables(result, self.tables)))
+            if (folder := shared().tables) is not None:
+                files["tables"] = ", ".join(map(str, write_tables(result, folder)))
         except KeyboardInterrupt:
             complain(f"Interrupted; complete so far: {', '.join(files.values())}")
             sys.exit(INTERRUPTED)

@@ -22,9 +22,6 @@ def communities(
     method: Annotated[
         str, options.method_of("merit", "spa", "fast_anchor", "fast_gradient")
     ] = "spa",
-    output: options.Output = None,
-    tables: options.Tables = None,
-    key: options.Key = None,
 ) -> None:
     """Find how much each node of a graph belongs to each community.
 
@@ -38,12 +35,12 @@ def communities(
       provenmf communities graph.graphml -k 3 --method spa
       provenmf communities adjacency.npz -k 6 --json
     """
-    analysis = Analysis(data, output, tables)
+    analysis = Analysis(data)
     from provenmf.applications.communities import find_communities
     from provenmf.io.graphs import read_graph
 
     with analysis.reading():
-        graph = read_graph(data, key=key)
+        graph = read_graph(data, key=options.shared().key)
     with analysis.fitting(method, n_communities) as more:
         result = find_communities(graph, n_communities, method=method, **more)
     analysis.finish(result)
@@ -53,9 +50,6 @@ def unmix(
     data: Annotated[Path, typer.Argument(help="Cube: npz, npy, mat, tif, or an ENVI hdr file.")],
     n_endmembers: Annotated[int | None, options.number_of("endmembers")] = None,
     method: options.Method = "spa",
-    output: options.Output = None,
-    tables: options.Tables = None,
-    key: options.Key = None,
     shape: options.Shape = None,
 ) -> None:
     """Find the pure spectra in a hyperspectral image and how much of each is in every pixel.
@@ -69,12 +63,12 @@ def unmix(
       provenmf unmix scene.mat --key Y --shape 100x100 -k 4
       provenmf unmix scene.hdr -k 5 --tables scene-5
     """
-    analysis = Analysis(data, output, tables)
+    analysis = Analysis(data)
     from provenmf.applications.unmixing import unmix as unmix_cube
     from provenmf.io import read_cube
 
     with analysis.reading():
-        cube = read_cube(data, key=key, shape=options.parse_shape(shape))
+        cube = read_cube(data, key=options.shared().key, shape=options.parse_shape(shape))
     with analysis.fitting(method, n_endmembers) as more:
         result = unmix_cube(cube, n_endmembers, method=method, **more)
     analysis.finish(result)
@@ -85,8 +79,6 @@ def signatures(
         Path, typer.Argument(help="Counts of mutations: csv or tsv, tumors x channels or turned.")
     ],
     n_signatures: Annotated[int | None, options.number_of("signatures")] = None,
-    output: options.Output = None,
-    tables: options.Tables = None,
     reference: Annotated[
         Path | None,
         options.option("--reference FILE", "Known signatures by channel, such as COSMIC's."),
@@ -104,7 +96,7 @@ def signatures(
       provenmf signatures SBS96.all \\
         --reference COSMIC.txt
     """
-    analysis = Analysis(data, output, tables, reference)
+    analysis = Analysis(data, reference)
     from provenmf.applications.signatures import find_signatures
     from provenmf.applications.signatures.catalogue import labelled
 
@@ -120,9 +112,6 @@ def parts(
     data: Annotated[Path, typer.Argument(help="Folder of images of one size, npz, npy or mat.")],
     n_parts: Annotated[int, options.number_of("parts", chosen=False)],
     method: options.Method = "hals",
-    output: options.Output = None,
-    tables: options.Tables = None,
-    key: options.Key = None,
     shape: options.Shape = None,
 ) -> None:
     """Find the parts that images are made of, and how much of each is in every image.
@@ -133,12 +122,12 @@ def parts(
       provenmf parts olivetti.npz -k 6
       provenmf parts images.npy --shape 28x28 -k 20 --method and_descent
     """
-    analysis = Analysis(data, output, tables)
+    analysis = Analysis(data)
     from provenmf.applications.parts import find_parts
     from provenmf.io import read_images
 
     with analysis.reading():
-        images = read_images(data, key=key, shape=options.parse_shape(shape))
+        images = read_images(data, key=options.shared().key, shape=options.parse_shape(shape))
     with analysis.fitting(method, n_parts) as more:
         result = find_parts(images, n_parts, method=method, **more)
     analysis.finish(result)

@@ -24,10 +24,6 @@ def fit(
     data: options.Matrix,
     n_components: Annotated[int | None, options.number_of("components")] = None,
     method: Annotated[str, options.method_of("auto", *CATALOGUE)] = "auto",
-    output: options.Output = None,
-    tables: options.Tables = None,
-    key: options.Key = None,
-    transpose: options.Transpose = False,
     known_components: Annotated[
         Path | None,
         options.option(
@@ -61,12 +57,12 @@ def fit(
       provenmf fit spectra.mat --key Y --transpose -k 3 --method spa
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
-    analysis = Analysis(data, output, tables, known_components)
+    analysis = Analysis(data, known_components)
     from provenmf.io import read_matrix
 
     missing = method == "auto" or estimator_class(method).traits.missing_values
     with analysis.reading():  # the size of blocks follows from the memory budget
-        table = read_data(data, key=key, transpose=transpose, missing=missing)
+        table = read_data(data, missing=missing)
         known: dict[str, Any] = {}
         if known_components is not None:
             known["known_components"] = read_matrix(known_components)
@@ -84,22 +80,21 @@ def fit(
         if judged:
             units = None if groups is None else read_column(data, groups)
             result = confirm(table.matrix, result, groups=units)
-    hint = "" if transpose else turned_note(table.matrix.shape)
+    hint = "" if options.shared().transpose else turned_note(table.matrix.shape)
     names: dict[str, Any] = table.names
     analysis.finish(replace(result, **names, notes=(*result.notes, *[hint] * bool(hint))))
 
 
-def read_data(
-    path: Path, *, key: str | None = None, transpose: bool = False, missing: bool = False
-) -> Table:
-    """Read a matrix; .npy and sparse rows in .npz stay on disk and are seen as blocks.
+def read_data(path: Path, *, missing: bool = False) -> Table:
+    """Read a matrix as --key and --transpose say; with `missing`, empty cells of a table are NaN.
 
-    With `missing`, empty cells of a table are NaN.
+    The rows of .npy, and sparse ones of .npz, stay on disk and are read block by block.
     """
     from provenmf.data import as_blocks
     from provenmf.io import Table, read_table
     from provenmf.io.rows import open_sparse_rows
 
+    key, transpose = options.shared().key, options.shared().transpose
     with naming(path):
         ending = path.suffix.lower() if path.is_file() and not transpose else ""
         if ending == ".npy":
@@ -116,8 +111,6 @@ def diagnose(
     methods: Annotated[
         str | None, options.option("--methods NAMES", "Methods to try, separated by commas.")
     ] = None,
-    key: options.Key = None,
-    transpose: options.Transpose = False,
 ) -> None:
     """Show how many components the data support, and which method is backed by its theory.
 
@@ -136,7 +129,7 @@ def diagnose(
     from provenmf.advice.diagnose import diagnose as diagnose_matrix
 
     with Progress(f"Reading {printable(data.name)}"):
-        matrix = read_data(data, key=key, transpose=transpose).matrix
+        matrix = read_data(data).matrix
     tried = ", ".join(names or advised_methods())
     with naming(data), Progress(f"Trying {tried} on {printable(data.name)}"):
         diagnosis = diagnose_matrix(matrix, n_components, methods=names)
@@ -149,8 +142,6 @@ def rank(
         str | None,
         options.option("--ranks LIST", "Numbers to compare: 2-12, or 3,5,8. Default: 1-10."),
     ] = None,
-    key: options.Key = None,
-    transpose: options.Transpose = False,
     field: Annotated[
         str | None,
         options.option("--field NAME", "DATA holds texts, in this field or column."),
@@ -182,7 +173,7 @@ def rank(
     with Progress(f"Reading {printable(data.name)}"):
         source: Any = TextFile(data, field or "text")
         if not texts:
-            source = read_data(data, key=key, transpose=transpose, missing=True).matrix
+            source = read_data(data, missing=True).matrix
     from provenmf import choose_rank
     from provenmf.applications.topics.groups import topic_numbers
 

@@ -82,14 +82,16 @@ def register(command: Callable[..., None], *used: str) -> None:
     app.command(command.__name__, short_help=first)(run)
 
 
-for analysis in (topics, communities, signatures, unmix, parts, fit):
-    register(analysis, *options.ANALYSIS)
-register(rank, "json", "random_state")
-register(diagnose, "json")
-register(certify, "json")
+for analysis in (topics, communities, unmix, parts):
+    register(analysis, "key", *options.ANALYSIS)
+register(signatures, *options.ANALYSIS)
+register(fit, *options.READING, *options.ANALYSIS)
+register(rank, *options.READING, "json", "random_state")
+register(diagnose, *options.READING, "json")
+register(certify, *options.READING, "json")
 register(report, "force")
 register(label)
-register(convert, "force")
+register(convert, "key", "force")
 register(reproduce, "json", "force", "random_state")
 register(generate, "force", "random_state")
 register(demo, "force")

@@ -44,6 +44,21 @@ Version = Annotated[
 class Shared:
     """Options of several commands, each of which names those that it has."""
 
+    key: Annotated[
+        str | None,
+        option(
+            "--key NAME",
+            "Name of the array, if the file holds several (npz, mat), or of a layer (h5ad).",
+        ),
+    ] = None
+    transpose: Annotated[bool, option("--transpose", "Data points are columns, not rows.")] = False
+    output: Annotated[
+        Path | None,
+        option("--output -o FILE", "Result file (.npz). The report gets the same name with .html."),
+    ] = None
+    tables: Annotated[
+        Path | None, option("--tables DIR", "Also write the result as CSV tables to DIR.")
+    ] = None
     json: Annotated[bool, option("--json", "Print the result as JSON.")] = False
     force: Annotated[bool, option("--force", "Overwrite existing output files.")] = False
     no_report: Annotated[bool, option("--no-report", "Do not write the HTML report.")] = False
@@ -77,9 +92,10 @@ class Shared:
 
 _present: ContextVar[Shared] = ContextVar("provenmf_shared", default=Shared())  # noqa: B039
 HINTS = get_type_hints(Shared, include_extras=True)
-# Every command has these; an analysis has all.
+# Options of how data are read; every command has the next ones, an analysis all others.
+READING = ("key", "transpose")
 ALWAYS = ("no_limits", "debug")
-ANALYSIS = tuple(name for name in HINTS if name not in ALWAYS)
+ANALYSIS = tuple(name for name in HINTS if name not in (*READING, *ALWAYS))
 
 
 def set_shared(**given: Any) -> None:
@@ -154,21 +170,6 @@ def method_of(*names: str) -> Any:
 
 
 Method = Annotated[str, method_of()]
-Output = Annotated[
-    Path | None,
-    option("--output -o FILE", "Result file (.npz). The report gets the same name with .html."),
-]
-Tables = Annotated[
-    Path | None, option("--tables DIR", "Also write the result as CSV tables to DIR.")
-]
-Key = Annotated[
-    str | None,
-    option(
-        "--key NAME",
-        "Name of the array, if the file holds several (npz, mat), or of a layer (h5ad).",
-    ),
-]
-Transpose = Annotated[bool, option("--transpose", "Data points are columns, not rows.")]
 Groups = Annotated[
     str | None,
     option(

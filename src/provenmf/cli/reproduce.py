@@ -42,9 +42,7 @@ def reproduce(
     """Reproduce the tables and figures of the four papers, and check their claims.
 
     Each experiment judges the clauses of a claim one by one and writes NAME.html
-    (figures and tables) and NAME.json to the output folder; and-fig5 also NAME.png.
-    merit-table2 takes hours; it saves finished trials in NAME.finished.jsonl and
-    resumes from them.
+    (figures and tables) and NAME.json to the output folder. merit-table2 takes hours.
 
     \b
     Examples:
@@ -79,8 +77,7 @@ def reproduce(
     for name in wanted:
         started, seed = time.perf_counter(), options.shared().random_state
         with Progress(name, steps=1) as progress:
-            keep = None if quick else output
-            settings = Settings(quick, data, seed, progress.fraction, keep)
+            settings = Settings(quick, data, seed, progress.fraction)
             measured = available[name].measure(settings)
         seconds = time.perf_counter() - started
         _tell(Result(available[name], measured, quick, seed, seconds), output)

@@ -27,8 +27,6 @@ MATRICES = "mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet"
 def certify(
     result: options.Result,
     data: Annotated[Path, typer.Argument(help="The data that the result was computed from.")],
-    key: options.Key = None,
-    transpose: options.Transpose = False,
     vocabulary: options.Vocabulary = None,
     field: options.Field = "text",
     mail: options.Mail = False,
@@ -51,9 +49,9 @@ def certify(
     saved = load(result)
     with Progress(f"Certifying {printable(result.name)}"):
         if isinstance(saved, Answer):
-            source = saved.read(data, ReadOptions(key, vocabulary, field, mail))
+            source = saved.read(data, ReadOptions(options.shared().key, vocabulary, field, mail))
         else:
-            source = read_data(data, key=key, transpose=transpose).matrix
+            source = read_data(data).matrix
         certificate = certify_result(source, saved)
     say_found(certificate)
 
@@ -133,7 +131,6 @@ def parsed(pairs: list[str]) -> dict[int, str]:
 def convert(
     data: Annotated[Path, typer.Argument(metavar="IN", help=f"Matrix: {MATRICES}.")],
     output: Annotated[Path, typer.Argument(metavar="OUT", help="File for the sparse rows (.npz).")],
-    key: options.Key = None,
 ) -> None:
     """Convert a matrix to a file that fit and topics can read block by block.
 
@@ -152,5 +149,5 @@ def convert(
     from provenmf.io.rows import convert as convert_matrix
 
     with naming(data), Progress(f"Reading {printable(data.name)}"):
-        n_rows, stored = convert_matrix(data, output, key=key)
+        n_rows, stored = convert_matrix(data, output, key=options.shared().key)
     say(f"{n_rows:,} rows with {stored:,} entries written to {output}")

@@ -24,31 +24,20 @@ def topics(
     ],
     n_topics: Annotated[int | None, options.number_of("topics")] = None,
     method: options.Method = "spa",
-    output: options.Output = None,
-    tables: options.Tables = None,
     field: options.Field = "text",
     encoding: Annotated[
         str, option("--encoding NAME", "Character encoding of the text files.")
     ] = "utf-8",
     vocabulary: options.Vocabulary = None,
-    key: options.Key = None,
     min_documents: Annotated[
         int,
         option("--min-documents N", "Ignore words that occur in fewer than N documents.", min=1),
     ] = 2,
     max_share: Annotated[
         float,
-        option(
-            "--max-share SHARE",
-            "Ignore words that occur in more than this share of the documents.",
-            min=0.0,
-            max=1.0,
-        ),
+        option("--max-share SHARE", "Ignore words in more than this share of the documents."),
     ] = 0.5,
     stop_words: options.StopWords = "auto",
-    skip_unreadable: Annotated[
-        bool, option("--skip-unreadable", "Skip files in a folder that are not text.")
-    ] = False,
     mail: options.Mail = False,
     by: Annotated[
         str | None,
@@ -89,12 +78,12 @@ def topics(
       provenmf topics counts.npz --vocabulary words.txt -k 5
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """
-    analysis = Analysis(data, output, tables, vocabulary)
+    analysis = Analysis(data, vocabulary)
     from provenmf.io.texts import TextFile, is_count_matrix
 
     texts = None
     if not is_count_matrix(data, vocabulary):
-        texts = TextFile(data, field, encoding, skip_unreadable=skip_unreadable, mail=mail)
+        texts = TextFile(data, field, encoding, mail=mail)
         if data.is_file():  # a pipe is read only once
             # Notice a wrong field before anything slow is imported.
             next(texts.texts([], []), None)
@@ -103,7 +92,7 @@ def topics(
 
     with analysis.reading() as progress:
         if texts is None:
-            counts = counts_at(data, vocabulary, key)
+            counts = counts_at(data, vocabulary, options.shared().key)
         else:
             counts = count_words(
                 texts,

@@ -227,16 +227,12 @@ def verdict_of(judgements: Iterable[Judgement]) -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of an experiment: its size, data and seed.
-
-    Long experiments keep finished measurements in the folder `keep` and resume from them.
-    """
+    """Settings of an experiment: its size, data and seed."""
 
     quick: bool = False
     data: Path | None = None
     seed: int = 0
     progress: Callable[[float, str], None] = lambda fraction, text: None
-    keep: Path | None = None
 
     def each(self, items: Iterable[T]) -> Iterator[T]:
         """Iterate over the cases of an experiment and report the progress."""

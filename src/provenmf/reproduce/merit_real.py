@@ -52,7 +52,6 @@ from provenmf.reproduce.claims import (
 )
 from provenmf.reproduce.merit import peak_megabytes
 from provenmf.reproduce.real_data import Collection, data_folder, network
-from provenmf.reproduce.results import Finished, Measurement
 from provenmf.reproduce.rivals import geo_nmf, gibbs_lda, k_means_accuracy, spoc
 
 CORPORA = ("tdt2", "reuters21578")
@@ -226,17 +225,16 @@ def topics_from_anchors(problem: WordProblem, chosen: NDArray[np.intp]) -> NDArr
 def topic_table(settings: Settings) -> Measured:
     """Reproduce Table II on trials 9 to 18."""
     folder = data_folder(settings, "merit-table2", *CORPORA)
-    finished = Finished(settings.keep / "merit-table2.finished.jsonl" if settings.keep else None)
     problems = [
         (k, trial)
         for k in ((3,) if settings.quick else TOPIC_SIZES)
         for trial in (COMMON[:1] if settings.quick else COMMON)
     ]
-    rows: list[Measurement] = []
+    rows: list[Row] = []
     collections = {corpus: Collection.read(folder / corpus) for corpus in CORPORA}
     for corpus, name in settings.each((c, name) for name in CONTENDERS for c in CORPORA):
-        key = {"corpus": corpus, "method": name, "seed": settings.seed}
-        rows += measure_trials(collections[corpus], CONTENDERS[name], problems, key, finished)
+        found = measure_trials(collections[corpus], CONTENDERS[name], problems, settings.seed)
+        rows += [{"corpus": corpus, "method": name, **row} for row in found]
     return Measured(topic_tables(rows))
 
 
@@ -244,24 +242,17 @@ def measure_trials(
     collection: Collection,
     contender: Contender,
     problems: Sequence[tuple[int, int]],
-    key: Measurement,
-    finished: Finished,
-) -> list[Measurement]:
+    seed: int,
+) -> list[Row]:
     """Measure one method in trials (K, number) of one corpus."""
-    if len(contender.grid) > 1:
-        key = {**key, "options": len(contender.grid)}
-
-    def run(k: int, number: int) -> Measurement:
-        return Trial(*collection.trial(k, number), k, key["seed"]).measure(contender)
-
     return [
-        finished.measure({**key, "K": k, "trial": number}, partial(run, k, number))
+        {"K": k, **Trial(*collection.trial(k, number), k, seed).measure(contender)}
         for k, number in problems
         if collection.n_words(k, number) <= contender.most_words
     ]
 
 
-def topic_tables(rows: Sequence[Measurement]) -> Tables:
+def topic_tables(rows: Sequence[Row]) -> Tables:
     """Tabulate the means for each K, ours and as printed, per measure and corpus."""
     tables: Tables = {}
     for measure in MEASURES:

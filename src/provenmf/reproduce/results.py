@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from provenmf import __version__
 from provenmf.errors import InvalidInput
@@ -22,9 +19,7 @@ if TYPE_CHECKING:
 
 RECORD = "recorded.json"
 CLAUSES = "Clauses"
-# A result as JSON knows it; measurements of a trial by name.
-Stored = dict[str, Any]
-Measurement = dict[str, Any]
+Stored = dict[str, Any]  # a result as JSON knows it
 
 
 @dataclass(frozen=True)
@@ -90,8 +85,6 @@ def write_result(result: Result, folder: Path) -> list[Path]:
     name = result.experiment.name
     files = {folder / f"{name}.html": page_of(result).encode()}
     files[folder / f"{name}.json"] = strict_json(result.to_dict()).encode()
-    if result.measured.pictures:
-        files[folder / f"{name}.png"] = sheet(result.measured.pictures)
     for path, content in files.items():
         write_file(path, content)
     return list(files)
@@ -102,14 +95,6 @@ def write_file(path: Path, content: bytes) -> None:
     from provenmf.io import write_aside
 
     write_aside(path, lambda file: file.write(content))
-
-
-def sheet(pictures: Mapping[str, NDArray[np.floating]]) -> bytes:
-    """Return a PNG file with a row of images for each name."""
-    from provenmf.report.figures import grey_levels, png
-
-    rows = [np.hstack([grey_levels(image) for image in images]) for images in pictures.values()]
-    return png(np.vstack(rows))
 
 
 def page_of(result: Result) -> str:
@@ -192,40 +177,3 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _rounded(entry) for key, entry in value.items()}
     return [_rounded(entry) for entry in value] if isinstance(value, list) else value
-
-
-class Finished:
-    """Measurements kept in a file as they come, so that a long experiment can resume.
-
-    Lines {"key": {...}, "row": {...}}; without a path nothing is kept. The file knows nothing of
-    the program that measured: remove it to measure again.
-    """
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._rows: dict[str, Measurement] = {}
-        if path is not None and path.exists():
-            for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
-                try:
-                    entry = json.loads(line)
-                    self._rows[_text(entry["key"])] = entry["row"]
-                except (ValueError, KeyError, TypeError) as error:
-                    raise InvalidInput(
-                        f"{path}, line {number} is not a finished measurement: remove that line, "
-                        "or the file to measure everything again"
-                    ) from error
-
-    def measure(self, key: Measurement, function: Callable[[], Measurement]) -> Measurement:
-        """Return key and row; a row not in the file is computed by the function and stored."""
-        name = _text(key)
-        if name not in self._rows:
-            self._rows[name] = function()
-            if self._path is not None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                with self._path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"key": key, "row": self._rows[name]}) + "\n")
-        return {**key, **self._rows[name]}
-
-
-def _text(key: Measurement) -> str:
-    return json.dumps(key, sort_keys=True)

@@ -113,7 +113,7 @@ def test_messages_name_the_file_and_the_option(run, tmp_path):
     folder = tmp_path / "letters"
     folder.mkdir()
     (folder / "a.bin").write_bytes(b"\x00\x01")
-    assert_refused(run("topics", "letters", "-k", 2), "a.bin", "with --skip-unreadable")
+    assert_refused(run("topics", "letters", "-k", 2), "a.bin", "take it out of the folder")
     np.save(tmp_path / "x.npy", np.eye(4))
     ran = run("fit", "x.npy", "-k", 9, "-m", "spa")
     assert_refused(ran, "x.npy: -k 9 exceeds 4", "choose -k <= 4")

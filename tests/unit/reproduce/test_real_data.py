@@ -10,7 +10,6 @@ from provenmf.reproduce.claims import Settings, contents
 from provenmf.reproduce.merit import peak_megabytes
 from provenmf.reproduce.merit_real import Contender, Trial, measure_trials, topic_tables
 from provenmf.reproduce.real_data import Collection
-from provenmf.reproduce.results import Finished
 
 EXPERIMENTS = merit_real.EXPERIMENTS + and_real.EXPERIMENTS
 
@@ -60,10 +59,9 @@ def test_protocol_and_table(tmp_path):
     rows = []
     collection = Collection.read(tmp_path / "tdt2")
     for name, contender in contenders.items():
-        key = {"corpus": "tdt2", "method": name, "seed": 0}
-        found = measure_trials(collection, contender, [(3, 9)], key, Finished(None))
+        found = measure_trials(collection, contender, [(3, 9)], 0)
         assert len(found) == (name != "FastGradient")
-        rows += found
+        rows += [{"corpus": "tdt2", "method": name, **row} for row in found]
     for row in rows:
         assert row["Coherence"] < 0 and row["SimCount"] >= 0 and row["ClustAcc"] > 0.9
     tables = topic_tables(rows)
@@ -76,16 +74,6 @@ def test_protocol_and_table(tmp_path):
     }
     assert spa[1]["origin"] == "paper's print" and spa[1]["K=4"] == 0.83
     assert "ClustAcc on reuters21578" not in tables
-
-
-def test_finished_measurements_are_not_made_again(tmp_path):
-    path, key = tmp_path / "results" / "x.finished.jsonl", {"K": 3, "trial": 1}
-    assert Finished(path).measure(key, lambda: {"a": 0.1})["a"] == 0.1
-    assert Finished(path).measure({"trial": 1, "K": 3}, lambda: {"a": 2})["a"] == 0.1
-    assert Finished(path).measure({**key, "K": 4}, lambda: {"a": 2}) == {"K": 4, "trial": 1, "a": 2}
-    path.write_text(path.read_text() + '{"key": {')
-    with pytest.raises(InvalidInput, match="line 3 is not a finished measurement: remove"):
-        Finished(path)
 
 
 def test_a_trial_measures_what_it_says():
