@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from provenmf import HALS, SPA, certify, choose_rank, diagnose, find_parts, stability
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.io.arrays import numbers
+from provenmf.linalg.storage import numbers
 from provenmf.methods import CATALOGUE, make_estimator
 
 X = np.random.default_rng(0).integers(1, 50, (20, 6)).astype(float)

@@ -64,7 +64,7 @@ def register(command: Callable[..., None], *used: str) -> None:
     """Add a command with its own options and these of the shared ones."""
     shared = inspect.signature(options.Shared).parameters
     taken = (*used, *options.ALWAYS)
-    hints = get_type_hints(command, include_extras=True) | options.HINTS
+    hints = options.HINTS | get_type_hints(command, include_extras=True)
     parameters = [
         *inspect.signature(command).parameters.values(),
         *(shared[name] for name in taken),

@@ -41,8 +41,7 @@ from provenmf.data.base import (
     tree_sum,
 )
 from provenmf.errors import ClusterLost, InvalidInput, warn_user
-from provenmf.io.arrays import numbers
-from provenmf.linalg.storage import NUMBERS, float_type, in_row_order, own_rows
+from provenmf.linalg.storage import NUMBERS, float_type, in_row_order, numbers, own_rows
 
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5

@@ -30,7 +30,6 @@ from provenmf.data.base import Block, Blocks, MappedBlocks, Progress, tree_sum
 from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy, open_npz
 from provenmf.data.memory import MemoryBlocks, ObservedBlocks
 from provenmf.errors import InvalidInput
-from provenmf.io.arrays import numbers
 from provenmf.linalg.norms import entry_range
 from provenmf.linalg.storage import (
     NUMBERS,
@@ -40,6 +39,7 @@ from provenmf.linalg.storage import (
     float_type,
     is_sparse,
     largest_of,
+    numbers,
     plain,
     stored_values,
 )

@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile, counted
-from provenmf.io.arrays import sparse_numbers
 from provenmf.io.files import (
     existing,
     optional,
@@ -23,6 +22,7 @@ from provenmf.io.files import (
     without_compression,
 )
 from provenmf.io.matrices import read_matrix
+from provenmf.linalg.storage import sparse_numbers
 
 NETWORKX = (".graphml", ".gml", ".net")
 

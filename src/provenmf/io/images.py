@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, counted
-from provenmf.io.arrays import numbers
 from provenmf.io.files import check_unfolded, existing, optional, parsing
 from provenmf.io.matrices import choose_array, read_arrays
 from provenmf.io.rasters import ENDINGS, read_raster
-from provenmf.linalg.storage import check_scale, largest_of
+from provenmf.linalg.storage import check_scale, largest_of, numbers
 
 # Names under which the files in circulation keep the cube and the size of its image.
 CUBE_KEYS = ("Y", "V", "cube", "X", "data")

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile, counted
-from provenmf.io.arrays import sparse_numbers
 from provenmf.io.files import existing, read_lines, read_text, stream_lines, without_compression
 from provenmf.io.mail import body_of
 from provenmf.io.matrices import read_parquet, read_table
+from provenmf.linalg.storage import sparse_numbers
 
 # One cell of a table may hold a whole book; the csv module's own limit is 128 KB.
 LARGEST_CELL = 2**31 - 1

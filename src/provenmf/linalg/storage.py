@@ -190,3 +190,37 @@ def check_scale(largest: float, where: str = "X") -> None:
             f"{where} has entries of the size {largest:.1e}, outside 1e-60 to 1e60: "
             f"multiply it by 1e{exponent}"
         )
+
+
+def numbers(array: object, where: str) -> NDArray[Any]:
+    """Return an array of numbers; `where` is its name in messages. Masked entries are NaN."""
+    array = plain(array, where)
+    if sp.issparse(array):
+        array = own_rows(array, where).toarray()
+    try:
+        values = np.asarray(array)
+    except ValueError as error:
+        problem = "has rows of different lengths: make them equal"
+        if not isinstance(array, list | tuple):
+            problem = f"is of type {type(array).__name__}: give the array of numbers that it holds"
+        raise InvalidInput(f"{where} {problem}") from error
+    if values.dtype == object:
+        values = numbers_among_objects(values)
+    if values.dtype.kind not in NUMBERS:
+        raise InvalidInput(f"{where} holds {values.dtype} entries: real numbers are needed")
+    return values
+
+
+def sparse_numbers(matrix: object, where: str) -> sp.csr_array:
+    """Return a matrix of finite numbers as sparse rows of doubles; it is copied only if needed."""
+    matrix = plain(matrix, where)
+    if not sp.issparse(matrix):
+        matrix = numbers(matrix, where)
+        if matrix.ndim != 2:
+            raise InvalidInput(f"{where} has shape {matrix.shape}: a matrix is needed")
+        matrix = sp.csr_array(matrix.astype(np.float64))
+    rows = own_rows(matrix, where)
+    if not np.all(np.isfinite(rows.data)):
+        raise InvalidInput(f"{where} has entries that are not finite numbers: remove them")
+    check_scale(largest_of(rows), where)
+    return rows.astype(np.float64, copy=False)

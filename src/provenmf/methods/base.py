@@ -23,9 +23,8 @@ from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.data.door import Labeled, check_unchanged, examine_entries, labeled
 from provenmf.errors import InvalidInput, warn_user
-from provenmf.io.arrays import numbers
 from provenmf.linalg.nnls import Constraint, encoder
-from provenmf.linalg.storage import own_rows, plain
+from provenmf.linalg.storage import numbers, own_rows, plain
 from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
 from provenmf.methods.run import Interruption, OnInterrupt, interruption
 from provenmf.methods.traits import (

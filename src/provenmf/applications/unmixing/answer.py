@@ -16,8 +16,8 @@ from provenmf.applications.unmixing.points import (
     pixel_problem,
 )
 from provenmf.errors import InvalidInput
-from provenmf.io.arrays import numbers
 from provenmf.io.images import Cube, as_cube, read_cube
+from provenmf.linalg.storage import numbers
 from provenmf.metrics.recovery import Agreement
 from provenmf.results.answers import Answer, ReadOptions, Words, shares
 from provenmf.results.states import Shape

@@ -52,8 +52,8 @@ from provenmf.applications.unmixing.points import (
 )
 from provenmf.arguments import Within, checked
 from provenmf.errors import InvalidInput
-from provenmf.io.arrays import numbers
 from provenmf.io.images import Cube, as_cube
+from provenmf.linalg.storage import numbers
 from provenmf.methods import estimator_class, options_of_method
 from provenmf.methods.error_bars import error_bars, resampled
 from provenmf.metrics.recovery import compare_endmembers

@@ -29,11 +29,10 @@ from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
-from provenmf.io.arrays import numbers
 from provenmf.linalg.nnls import encoder, nonnegative_least_squares
 from provenmf.linalg.norms import absolute_row_sums, squared_row_norms
 from provenmf.linalg.products import transposed_product
-from provenmf.linalg.storage import as_dense, is_sparse
+from provenmf.linalg.storage import as_dense, is_sparse, numbers
 from provenmf.metrics.matching import match_components
 from provenmf.results import Solution
 

@@ -35,9 +35,8 @@ from scipy.stats import norm
 
 from provenmf.data import Block, Blocks
 from provenmf.errors import InvalidInput
-from provenmf.io.arrays import numbers
 from provenmf.linalg.norms import squared_row_norms
-from provenmf.linalg.storage import as_dense
+from provenmf.linalg.storage import as_dense, numbers
 
 Floats = NDArray[np.float64]
 
