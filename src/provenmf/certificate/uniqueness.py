@@ -8,7 +8,7 @@ and unmakes such zeros, and no statement may depend on that. Up to order and sca
 
 - *component j unique*: every factorization into k nonnegative parts contains it
   (`components_in_all`); *unique*: all components are, or both factors are sufficiently scattered
-  (scattered.py);
+  (rigidity.py);
 - *locally unique*: none is near (rigidity.py), with the distance that is proved;
 - where that fails another factorization was computed (`turn`).
 
@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.certificate.rigidity import EPS, Array, Entries, Isolation, search
-from provenmf.certificate.scattered import are_scattered
+from provenmf.certificate.rigidity import EPS, Array, Entries, Isolation, are_scattered, search
 from provenmf.certificate.singular_values import has_independent_rows
 from provenmf.data import Rows
 from provenmf.linalg.norms import unit_rows

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from provenmf.budget import announce_gathering, announce_transfer, blas_threads_for, check_budget
-from provenmf.certificate import optimality, stability, uniqueness
+from provenmf.certificate import optimality, uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.data.door import Labeled, check_unchanged, examine_entries, labeled
@@ -441,7 +441,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _statements(self, fit: Fit) -> Certificate:
         """Certify what the method's theory says, and what needs none."""
         own = self._certify(fit).join(optimality.certify(fit))
-        return own.join(uniqueness.certify(fit)).join(stability.certify(fit))
+        return own.join(uniqueness.certify(fit)).join(optimality.certify_weights(fit))
 
     def _warn_if_cut_short(self) -> None:
         """Warn, as scikit-learn does, if convergence was asked for and not reached."""

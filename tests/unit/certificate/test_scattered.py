@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from provenmf.certificate.rigidity import Entries
-from provenmf.certificate.scattered import are_scattered, is_scattered
+from provenmf.certificate.rigidity import Entries, are_scattered, is_scattered
 
 ONES = [Fraction(1)] * 6
 
@@ -80,5 +79,5 @@ def test_a_facet_that_is_missing_is_noticed(monkeypatch):
         return np.arange(3), np.array([[0, 1], [1, 2]], dtype=np.intc)
 
     assert is_scattered(points, ONES[:3])
-    monkeypatch.setattr("provenmf.certificate.scattered._hull", without_one)
+    monkeypatch.setattr("provenmf.certificate.rigidity._hull", without_one)
     assert not is_scattered(points, ONES[:3])

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from provenmf.certificate import stability
+from provenmf.certificate import optimality
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.linalg.nnls import encoder
@@ -16,7 +16,7 @@ NAME = "weight_amplification"
 
 def bound_of(data, components, constraint):
     weights = encoder(components, data.dtype, constraint)(data)
-    return stability.certify(
+    return optimality.certify_weights(
         Fit(as_blocks(data), Factorization("x", weights, components), constraint)
     )
 
@@ -71,7 +71,7 @@ def test_the_bound_follows_the_scale_of_the_data(constraint, power):
     weights = encoder(components, rows.dtype, constraint)(rows)
     blocks = as_blocks(rows * 2.0**power)
     record = Factorization("x", weights, components * 2.0**power)
-    there = stability.certify(Fit(blocks, record, constraint))
+    there = optimality.certify_weights(Fit(blocks, record, constraint))
     assert there.bounds[NAME] == pytest.approx(here.bounds[NAME] / 2.0**power, rel=1e-9)
     assert there.checks[0].value == pytest.approx(here.checks[0].value, rel=1e-9)
 
