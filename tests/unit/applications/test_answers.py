@@ -76,7 +76,7 @@ def test_communities():
     rng = np.random.default_rng(0)
     adjacency = np.kron(np.eye(2), np.ones((30, 30))) * 0.7 + 0.1
     adjacency = np.triu(rng.random((60, 60)) < adjacency, 1).astype(float)
-    result = find_communities(adjacency + adjacency.T, 2, method="spa")
+    result = find_communities(adjacency + adjacency.T, 2, method="spa", evidence=False)
     fits(result, result.matrix_of(adjacency + adjacency.T))
     with pytest.raises(InvalidInput, match="no transform.*find_communities"):
         result.transform(adjacency)

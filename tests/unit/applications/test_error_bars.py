@@ -55,7 +55,7 @@ def test_one_topic_too_many_is_unstable():
 
 def test_intervals_of_memberships_hold_most_of_the_truth():
     network = mixed_membership_network(400, 3, mean_degree=50.0, random_state=2)
-    found = find_communities(network.adjacency, 3)
+    found = find_communities(network.adjacency, 3, certify=False, evidence=False)
     rows, columns = best_assignment(found.memberships.T @ network.memberships)
     truth = network.memberships[:, columns[np.argsort(rows)]]
     assert 0.9 < share_held(truth, found.error_bars.lower, found.error_bars.upper) < 0.995
@@ -83,7 +83,7 @@ def test_errors_of_memberships_follow_those_of_the_corners():
 
 def test_intervals_of_endmembers_hold_most_of_the_truth():
     made = mixed_cube(24, 24, 20, 3, snr=30.0, random_state=3)
-    found = unmix(made.cube, 3, n_resamples=12, certify=False)
+    found = unmix(made.cube, 3, n_resamples=12, certify=False, evidence=False)
     match = match_components(found.endmembers, made.endmembers)
     bars = found.error_bars
     held = share_held(made.endmembers, bars.lower[match.found_rows], bars.upper[match.found_rows])

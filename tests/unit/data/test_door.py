@@ -114,8 +114,7 @@ def test_extreme_scales_are_refused_by_name(method, size):
     assert 1e-60 < (given * factor).max() < 1e60
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("size", [1e-30, 1e30])
+@pytest.mark.parametrize(("form", "size"), [(np.asarray, 1e-30), (sp.csr_array, 1e30)])
 @pytest.mark.parametrize("method", sorted(CATALOGUE))
 def test_single_precision_out_of_reach_is_computed_in_double(method, size, form):
     data = (X / X.max() * size).astype(np.float32)
@@ -126,8 +125,7 @@ def test_single_precision_out_of_reach_is_computed_in_double(method, size, form)
     assert model.certificate_.measures["relative_error"] == pytest.approx(error, abs=0.01)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("size", [1e-59, 1e59])
+@pytest.mark.parametrize(("form", "size"), [(np.asarray, 1e-59), (sp.csr_array, 1e59)])
 @pytest.mark.parametrize("method", ["spa", "merit", "hals"])
 def test_a_fit_does_not_depend_on_the_scale(method, size, form):
     data = X / X.max()

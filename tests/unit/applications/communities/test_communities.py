@@ -29,7 +29,7 @@ def network():
 @pytest.mark.parametrize("scale", [True, False])
 def test_memberships_are_found(network, scale):
     adjacency, truth = network
-    result = find_communities(adjacency, 3, scale=scale)
+    result = find_communities(adjacency, 3, scale=scale, evidence=False)
     assert averaged_spearman(result.memberships, truth) > 0.85
     np.testing.assert_allclose(result.memberships.sum(axis=1), 1)
     assert result.memberships.min() >= 0

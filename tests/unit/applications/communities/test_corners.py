@@ -25,7 +25,7 @@ def test_averaged_corners_are_closer_to_the_truth_than_single_nodes(spread):
     network = mixed_membership_network(
         1500, 4, mean_degree=80.0, degree_spread=spread, random_state=0
     )
-    averaged = find_communities(network.adjacency, 4, certify=False, refine=False)
+    averaged = find_communities(network.adjacency, 4, certify=False, evidence=False, refine=False)
     assert averaged.n_averaged.min() > 20
     vectors = embed(network.adjacency, 4).vectors
     single = memberships_of(vectors, averaged.pure_nodes)[0]
@@ -46,7 +46,7 @@ def test_dense_regions_alone_are_not_averaged():
     ring[:20, :20] = 1
     ring[300:320, 300:320] = 1
     graph = sp.csr_array(((ring + ring.T) > 0).astype(float))
-    result = find_communities(graph, 2, certify=False)
+    result = find_communities(graph, 2, certify=False, evidence=False)
     assert result.n_averaged is None
     assert any("pure node alone" in note for note in result.notes)
 

@@ -16,6 +16,8 @@ from provenmf.applications.communities.likelihood import (
 )
 from provenmf.datasets.networks import mixed_membership_network
 
+QUICK = {"certify": False, "evidence": False}
+
 
 def labelled(sizes, degree, outside, seed=0, hubs=3):
     """A graph whose nodes have one community each and very different degrees."""
@@ -40,8 +42,8 @@ def agreement(found, groups):
 
 def test_labelled_communities_with_hubs_are_found_and_every_node_is_reached():
     adjacency, groups = labelled([60, 50, 40, 30, 20], 12, 0.25)
-    spectral = find_communities(adjacency, 5, certify=False, refine=False)
-    found = find_communities(adjacency, 5, certify=False)
+    spectral = find_communities(adjacency, 5, refine=False, **QUICK)
+    found = find_communities(adjacency, 5, **QUICK)
     assert agreement(found, groups) > max(0.75, agreement(spectral, groups) + 0.1)
     linked = np.asarray(adjacency.sum(axis=1)) > 0
     assert not found.undetermined[linked].any()
@@ -53,7 +55,7 @@ def test_labelled_communities_with_hubs_are_found_and_every_node_is_reached():
 
 def test_mixed_memberships_are_not_made_into_labels():
     network = mixed_membership_network(600, 3, mean_degree=40.0, random_state=0)
-    found = find_communities(network.adjacency, 3, certify=False)
+    found = find_communities(network.adjacency, 3, **QUICK)
     assert np.mean(found.memberships.max(axis=1) < 0.9) > 0.2
 
 
@@ -124,7 +126,7 @@ def test_links_are_asked_where_eigenvectors_describe_few_nodes():
     """Of Les Misérables they describe 44 %, those around the hub."""
     networkx = pytest.importorskip("networkx", reason="networkx is optional")
     graph = networkx.les_miserables_graph()
-    found = find_communities(graph, 6, certify=False, evidence=False)
+    found = find_communities(graph, 6, **QUICK)
     assert any("by the likelihood of the links" in note for note in found.notes)
     assert not any("rests on its pure node alone" in note for note in found.notes)
     main = dict(zip(found.row_names, found.memberships.argmax(axis=1).tolist()))

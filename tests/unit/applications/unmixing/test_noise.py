@@ -93,7 +93,7 @@ def test_a_band_without_noise():
     made = mixed_cube(40, 40, 30, 3, random_state=1)
     cube = made.cube.copy()
     cube[:, :, 4] = (made.abundances @ made.endmembers)[:, 4].reshape(40, 40)
-    found = unmix(cube, true_endmembers=made.endmembers)
+    found = unmix(cube, true_endmembers=made.endmembers, **QUICK)
     assert len(found.endmembers) == 3 and found.agreement.mean_angle < 0.01
 
 
@@ -138,7 +138,7 @@ def test_dark_material_at_its_own_brightness():
     dark = made.endmembers * np.array([[1.0], [1.0], [0.1]])
     noise = 0.005 * np.random.default_rng(0).standard_normal((1600, 50))
     cube = (made.abundances @ dark + noise).reshape(40, 40, 50)
-    found = unmix(cube, 3, true_endmembers=dark)
+    found = unmix(cube, 3, true_endmembers=dark, **QUICK)
     assert found.settings.project and found.agreement.mean_angle < 0.02
     ordered = found.endmembers[found.agreement.order]
     np.testing.assert_allclose(ordered.sum(axis=1), dark.sum(axis=1), rtol=0.03)

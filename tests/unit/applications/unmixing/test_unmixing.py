@@ -35,6 +35,7 @@ def test_endmembers_and_abundances_are_found(scene, group):
         group=group,
         true_endmembers=endmembers,
         true_abundances=abundances,
+        **QUICK,
     )
     assert result.agreement.mean_angle < 0.02
     assert result.agreement.abundance_rmse < 0.02
@@ -46,8 +47,8 @@ def test_grouping_keeps_an_odd_pixel_from_becoming_an_endmember(scene):
     cube, endmembers, _ = scene
     odd = cube.copy()
     odd[10, 10] = 5 * np.linspace(0, 1, 40)
-    alone = unmix(odd, 3, method="spa", group=False, true_endmembers=endmembers)
-    grouped = unmix(odd, 3, method="spa", group=True, true_endmembers=endmembers)
+    alone = unmix(odd, 3, method="spa", group=False, true_endmembers=endmembers, **QUICK)
+    grouped = unmix(odd, 3, method="spa", group=True, true_endmembers=endmembers, **QUICK)
     assert alone.agreement.mean_angle > 0.1
     assert grouped.agreement.mean_angle < 0.02
 
@@ -118,10 +119,10 @@ def test_spectra_that_cannot_be_have_a_note():
     rng = np.random.default_rng(0)
     pixels = rng.dirichlet(np.full(4, 0.3), 400) @ rng.random((4, 30))
     noisy = np.maximum(pixels + 0.02 * rng.standard_normal(pixels.shape), 0).reshape(20, 20, 30)
-    found = unmix(noisy, 4, method="purification", random_state=0)
+    found = unmix(noisy, 4, method="purification", random_state=0, **QUICK)
     assert found.endmembers.min() < 0
     assert any("spectra have negative values, down to -" in note for note in found.notes)
-    assert not any("negative" in note for note in unmix(noisy, 4).notes)
+    assert not any("negative" in note for note in unmix(noisy, 4, **QUICK).notes)
 
 
 def test_more_bands_than_pixels_need_no_matrix_of_bands():

@@ -46,7 +46,7 @@ def test_simplex_allows_dark_components():
 
 
 def test_counts_by_likelihood():
-    X, true = mixtures(0.8)
+    X, true = mixtures(0.8, n=150)
     counts = np.random.default_rng(1).poisson(2000 * X).astype(float)
     found = MinVol(3, loss="poisson", certify=False).fit(counts)
     assert angle(found.components_, true) < 2.5

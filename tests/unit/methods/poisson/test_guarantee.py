@@ -115,7 +115,7 @@ def best_known(X, k):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_fit_is_below_the_bound_for_all_factors(seed, k):
     X = sample(seed)
     bound = PoissonNMF(k, random_state=0).fit(X).certificate_.bounds["divergence_lower_bound"]
@@ -130,8 +130,8 @@ def test_no_fit_is_below_the_bound_for_all_factors(seed, k):
 def test_the_bound_holds_where_the_rank_is_reached():
     rng = np.random.default_rng(0)
     exact = rng.random((20, 2)) @ rng.random((2, 12))
-    for X, k in ((exact, 2), (sample(0), 15), (np.eye(6), 6), (np.ones((4, 4)), 1)):
-        bounds = PoissonNMF(k, random_state=0).fit(X).certificate_.bounds
+    for X, k in ((exact, 2), (sample(0)[:8], 8), (np.eye(6), 6), (np.ones((4, 4)), 1)):
+        bounds = PoissonNMF(k, max_iter=30, random_state=0).fit(X).certificate_.bounds
         assert bounds["divergence_lower_bound"] <= 1e-12 * X.sum()
 
 

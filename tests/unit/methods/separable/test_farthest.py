@@ -66,17 +66,16 @@ def solved(method, blocks, k, **options):
 @pytest.mark.parametrize("method", [spa, fast_anchor])
 @pytest.mark.parametrize("name", HARD)
 def test_the_same_rows_are_chosen_with_and_without_guesses(name, method, storage):
-    for seed in range(2):
-        data = storage(HARD[name](np.random.default_rng(seed)))
-        for scale_rows in (False, True):
-            if scale_rows and data.min() < 0:
-                continue
-            alone = solved(method, MemoryBlocks(data), 7, scale_rows=scale_rows)
-            for block_rows in (90, 1000):
-                blocks = SlowBlocks(data, block_rows=block_rows)
-                ahead = solved(method, blocks, 7, scale_rows=scale_rows)
-                assert ahead.anchors.tolist() == alone.anchors.tolist()
-                assert ahead.state.drop == pytest.approx(alone.state.drop, nan_ok=True)
+    data = storage(HARD[name](np.random.default_rng(0)))
+    for scale_rows in (False, True):
+        if scale_rows and data.min() < 0:
+            continue
+        alone = solved(method, MemoryBlocks(data), 7, scale_rows=scale_rows)
+        for block_rows in (90, 1000):
+            blocks = SlowBlocks(data, block_rows=block_rows)
+            ahead = solved(method, blocks, 7, scale_rows=scale_rows)
+            assert ahead.anchors.tolist() == alone.anchors.tolist()
+            assert ahead.state.drop == pytest.approx(alone.state.drop, nan_ok=True)
 
 
 @pytest.mark.parametrize("method", [spa, fast_anchor])

@@ -130,7 +130,7 @@ def test_margins_hold_without_noise_and_fail_for_wrong_anchors(name):
 
 
 @pytest.mark.parametrize("name", ["SPA", "SPA scaled", "FastAnchor", "MERIT"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_margins_are_sound_under_bounded_noise(name, seed):
     """A row whose margin exceeds twice the true noise is a true anchor, whatever was chosen."""
     rng = np.random.default_rng(seed)
