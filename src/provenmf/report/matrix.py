@@ -291,7 +291,7 @@ def convergence(result: Factorization) -> list[Element]:
     steps = len(result.trace)
     time = f" in {result.trace['seconds'][-1]:.3g} s" if "seconds" in result.trace and steps else ""
     reason = result.stop_reason.sentence
-    text = f"{method_name(result)} made {steps} iteration{'s' * (steps != 1)}{time}. {reason}"
+    text = f"{method_name(result.method)} made {steps} iteration{'s' * (steps != 1)}{time}. {reason}"
     elements: list[Element] = [Paragraph(text)] if steps else []
     charts = [
         _curve(result, name)
@@ -303,7 +303,7 @@ def convergence(result: Factorization) -> list[Element]:
     if not elements:
         elements = [
             Paragraph(
-                f"{method_name(result)} needs no iterations or recorded none, so there is no "
+                f"{method_name(result.method)} needs no iterations or recorded none, so there is no "
                 f"trace to draw. {reason}"
             )
         ]
@@ -314,9 +314,9 @@ def convergence(result: Factorization) -> list[Element]:
     return elements
 
 
-def method_name(result: Factorization) -> str:
+def method_name(method: str) -> str:
     """Return the method as its users write it."""
-    return CATALOGUE.get(result.method, result.method)
+    return CATALOGUE.get(method, method)
 
 
 def _changes(values: NDArray[np.float64]) -> bool:

@@ -100,7 +100,7 @@ def _heading(answer: Answer) -> str:
     fit, title = answer.factorization, answer.words.title
     if fit.origin and fit.origin.file:
         return f"{title} of {fit.origin.file}"
-    return f"{title} by {method_name(fit)}" if type(answer) is Answer else title
+    return f"{title} by {method_name(fit.method)}" if type(answer) is Answer else title
 
 
 @dataclass(frozen=True)
@@ -119,11 +119,10 @@ def origin_rows(answer: Answer) -> list[tuple[str, str]]:
     """Return file, date, method, version and command, as far as they are known."""
     fit = answer.factorization
     origin, version = fit.origin or Origin(), fit.versions.get("provenmf")
-    start = getattr(getattr(answer, "settings", None), "start", None)  # only topics have one
     rows = [
         ("File", origin.file),
         ("Date", origin.date),
-        ("Method", "groups of documents" if start == "groups" else method_name(fit)),
+        ("Method", method_name(answer.found_by)),
         ("Version", f"provenmf {version}" if version else ""),
         ("Command", origin.command),
     ]

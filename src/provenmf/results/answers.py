@@ -173,6 +173,11 @@ class Answer(Record):
         """Share of all entries (of all counts, say) that each component makes; sums to 1."""
         return shares(self.weights * np.abs(self.components).sum(axis=1))
 
+    @property
+    def found_by(self) -> str:
+        """What found the components: the method, unless the answer has another way."""
+        return self.factorization.method
+
     def anchor_name(self, component: int) -> str:
         """Return the name of the anchor of a component; empty if there is none."""
         anchors = self.factorization.anchors

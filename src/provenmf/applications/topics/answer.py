@@ -220,6 +220,12 @@ class Topics(Answer):
         """Return the top words of each topic."""
         return self.top_words(n)
 
+    @property
+    def found_by(self) -> str:
+        """What found the topics: groups of documents, or the method."""
+        grouped = self.settings.start == "groups"
+        return "groups of documents" if grouped else self.factorization.method
+
     def anchor_name(self, component: int) -> str:
         """Return an empty name: anchor words are a detail of the search (see `anchor_words`)."""
         return ""
