@@ -4,16 +4,23 @@ Anchor words are extreme points. In raw texts the most extreme words belong to s
 quoted headers and families of near-duplicates, so that k anchors cover a few odd corners and one
 topic is left with everything else. Groups of documents do not have this weakness.
 
-A document is the row of its counts times D U in the notation of `cooccurrence`, scaled to length
-one. The k leading coordinates may miss a subject and many coordinates hold noise, so k-means
-(spherical, Dhillon & Modha 2001) groups documents in several numbers of coordinates between k and
-4k, into k and into 4k groups. Two groupings into k sum these up: k-means on the indicators of the
-coarse groups (cluster ensembles, Strehl & Ghosh 2002), which makes groups of similar size, and
-average linkage on the share of the fine groups that two documents have in common (Fred & Jain
-2005), which keeps a large subject together beside small ones. The one whose groups are better
-separated (mean silhouette, Rousseeuw 1987) and agree better with the ensemble (mean normalized
-mutual information, the objective of Strehl & Ghosh) is taken. Topics are the words of the groups
-after a few steps of expectation and maximization, which also allow a document several topics.
+A document is a row of unit length by two weightings of its words: its counts times D U in the
+notation of `cooccurrence`, and its leading singular coordinates by tf-idf. Neither is better on all
+texts, k coordinates may miss a subject, and many hold noise. So k-means (spherical, Dhillon & Modha
+2001) groups documents in several numbers of coordinates between k and 4k of each, into k and into
+4k groups. Four groupings into k sum these up:
+
+- k-means on the indicators of the coarse groups (cluster ensembles, Strehl & Ghosh 2002), which
+  makes groups of similar size;
+- average linkage on the share of the fine groups that two documents have in common (Fred & Jain
+  2005), which keeps a large subject together beside small ones;
+- the same for fine and coarse groups together, which is between the two;
+- the normalized cut of the graph of these shares (Ng, Jordan & Weiss 2002), which keeps large
+  subjects together but makes no tiny groups.
+
+The one whose groups are best separated by both weightings is taken (mean silhouette, Rousseeuw
+1987). Topics are the words of the groups after a few steps of expectation and maximization, which
+also allow a document several topics.
 
 `topic_numbers` compares numbers of such topics by held-out words and by coherence.
 """
@@ -28,8 +35,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.topics.cooccurrence import WordSpectrum, word_spectrum
-from provenmf.applications.topics.corpus import WordCounts, as_word_counts, usable_words
+from provenmf.applications.topics.cooccurrence import (
+    ACCURACY,
+    EXTRA,
+    WordSpectrum,
+    leading_eigenpairs_of,
+    word_spectrum,
+)
+from provenmf.applications.topics.corpus import (
+    WordCounts,
+    as_word_counts,
+    unit_documents,
+    usable_words,
+)
 from provenmf.applications.topics.inference import completed, infer_documents, topics_of
 from provenmf.applications.topics.refinement import UNSEEN, assigned_shares
 from provenmf.errors import InvalidInput
@@ -46,7 +64,7 @@ class Settings:
 
     coordinates : how many of the coordinates beyond k each grouping uses, as shares.
     finer : groups of a fine grouping, for each topic; with 2, large subjects of TDT2 are divided.
-    starts : random starts of a coarse grouping, and of their consensus.
+    starts : random starts where groupings are summed up; each of them has one.
     rounds : of k-means, at most; few documents move after ten.
     documents : grouped at most, drawn at random: linkage takes the square of their number.
     steps : of expectation and maximization. Three to ten make no difference for the documents'
@@ -55,8 +73,7 @@ class Settings:
 
     coordinates: tuple[float, ...] = (0.0, 1 / 6, 1 / 3, 2 / 3, 1.0)
     finer: int = 4
-    starts: int = 3
-    consensus_starts: int = 10
+    starts: int = 10
     rounds: int = 30
     documents: int = 2000
     steps: int = 3
@@ -81,7 +98,8 @@ def topics_of_groups(spectrum: WordSpectrum, k: int) -> Floats:
         used = np.sort(rng.choice(used, SETTINGS.documents, replace=False))
     sample = counts.take(used)
     rows = np.asarray(sample @ (spectrum.pairs.scales[:, None] * spectrum.vectors))
-    members = np.eye(k)[group(rows.astype(np.float32), k, rng)]
+    vectors, values = leading_singular(unit_documents(sample), rows.shape[1])
+    members = np.eye(k)[group([rows.astype(np.float32), vectors * values], k, rng)]
     sums = np.asarray((sample.T @ members).T) + UNSEEN
     return np.asarray(sums / sums.sum(axis=1, keepdims=True))
 
@@ -99,21 +117,50 @@ def stepped(counts: WordCounts, topics: Floats, left_out: Labels | None = None) 
     return shares
 
 
-def group(rows: Singles, k: int, rng: np.random.Generator) -> Labels:
-    """Return the group (n,) of each row (n, coordinates); see the module."""
-    starts = SETTINGS.starts if k <= 30 else 1  # many groups are stable, and take long
-    widths = sorted({k + round(share * (rows.shape[1] - k)) for share in SETTINGS.coordinates})
-    parts = [unit_rows(rows[:, :width]) for width in widths]
-    coarse = [k_means(part, k, starts, rng) for part in parts]
-    fine = [k_means(part, min(SETTINGS.finer * k, len(rows)), 1, rng) for part in parts * 2]
-    indicators = np.hstack([np.eye(k, dtype=np.float32)[labels] for labels in coarse])
-    found = [k_means(indicators, k, SETTINGS.consensus_starts, rng), linked(fine, k)]
-    scores = [
-        silhouette(parts[-1], labels)
-        * np.mean([mutual_information(labels, o) for o in coarse + fine])
-        for labels in found
+def leading_singular(rows: sp.csr_array, width: int) -> tuple[Singles, Singles]:
+    """Return the leading left singular vectors (n, width) of rows, and the singular values."""
+    width, most = min(width, *rows.shape), min(width + EXTRA, *rows.shape)
+    start = np.random.default_rng(0).standard_normal((rows.shape[0], most)).astype(np.float32)
+    rows = rows.astype(np.float32)
+    found = leading_eigenpairs_of(lambda right: rows @ (rows.T @ right), start, width, tol=ACCURACY)
+    values = np.sqrt(np.maximum(found.values[:width], 0.0))
+    return found.vectors[:width].T.astype(np.float32), values.astype(np.float32)
+
+
+def group(views: Sequence[Singles], k: int, rng: np.random.Generator) -> Labels:
+    """Return the group (n,) of each row of the views (n, coordinates); see the module."""
+    parts = [
+        unit_rows(rows[:, :width])
+        for rows in views
+        for width in sorted({k + round(s * (rows.shape[1] - k)) for s in SETTINGS.coordinates})
     ]
-    return found[int(np.argmax(scores))]
+    coarse = [k_means(part, k, 1, rng) for part in parts]
+    fine = [k_means(part, min(SETTINGS.finer * k, len(part)), 1, rng) for part in parts]
+    found = [
+        k_means(indicators(coarse).toarray(), k, SETTINGS.starts, rng),
+        linked(fine, k),
+        linked(coarse + fine, k),
+        cut(fine, k, rng),
+    ]
+    whole = [unit_rows(rows) for rows in views]
+    return max(found, key=lambda labels: sum(silhouette(rows, labels) for rows in whole))
+
+
+def indicators(groupings: Sequence[Labels]) -> sp.csr_array:
+    """Return which groups each row belongs to (n, groups of all groupings), as zeros and ones."""
+    sizes = np.array([int(labels.max()) + 1 for labels in groupings])
+    columns = np.column_stack(groupings) + (np.cumsum(sizes) - sizes)
+    n, m = columns.shape
+    ones = np.ones(n * m, dtype=np.float32)
+    return sp.csr_array((ones, columns.ravel(), np.arange(0, n * m + 1, m)), (n, int(sizes.sum())))
+
+
+def cut(groupings: Sequence[Labels], k: int, rng: np.random.Generator) -> Labels:
+    """Return k groups by the normalized cut of the graph of shares of common groups."""
+    members = indicators(groupings)
+    degrees = members @ members.sum(axis=0)
+    scaled = sp.csr_array(sp.diags_array(1.0 / np.sqrt(degrees)) @ members)
+    return k_means(unit_rows(leading_singular(scaled, k)[0]), k, SETTINGS.starts, rng)
 
 
 def linked(groupings: Sequence[Labels], k: int) -> Labels:
@@ -122,9 +169,9 @@ def linked(groupings: Sequence[Labels], k: int) -> Labels:
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial.distance import squareform
 
-    members = np.hstack([np.eye(int(g.max()) + 1, dtype=np.float32)[g] for g in groupings])
-    apart = 1.0 - members @ members.T / len(groupings)
-    n = len(members)
+    members = indicators(groupings)
+    apart = 1.0 - (members @ members.T).toarray() / len(groupings)
+    n = len(apart)
     merges = average(squareform(apart, checks=False))[: n - k, :2].astype(np.intp)
     joined = np.repeat(np.arange(n, n + len(merges)), 2)
     size = n + len(merges)
@@ -147,19 +194,6 @@ def silhouette(rows: Singles, labels: Labels) -> float:
     nearest = distances.min(axis=1)
     scores = (nearest - within) / np.maximum(np.maximum(nearest, within), 1e-12)
     return float(np.where(sizes[labels] > 1, scores, 0.0).mean())
-
-
-def mutual_information(first: Labels, second: Labels) -> float:
-    """Return the mutual information of two groupings over the mean of their entropies."""
-    table = np.zeros((int(first.max()) + 1, int(second.max()) + 1))
-    np.add.at(table, (first, second), 1.0 / len(first))
-
-    def entropy(shares: Floats) -> float:
-        positive = shares[shares > 0]
-        return float(-(positive * np.log(positive)).sum())
-
-    alone = entropy(table.sum(axis=0)) + entropy(table.sum(axis=1))
-    return 2.0 * (alone - entropy(table)) / alone if alone > 0 else 0.0
 
 
 def k_means(rows: Singles, k: int, starts: int, rng: np.random.Generator) -> NDArray[np.intp]:
