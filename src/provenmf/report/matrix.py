@@ -290,25 +290,25 @@ def convergence(result: Factorization) -> list[Element]:
     """Return the elements of the second tab."""
     steps = len(result.trace)
     time = f" in {result.trace['seconds'][-1]:.3g} s" if "seconds" in result.trace and steps else ""
-    reason = result.stop_reason.sentence
-    text = f"{method_name(result.method)} made {steps} iteration{'s' * (steps != 1)}{time}. {reason}"
+    name, reason = method_name(result.method), result.stop_reason.sentence
+    text = f"{name} made {steps} iteration{'s' * (steps != 1)}{time}. {reason}"
     elements: list[Element] = [Paragraph(text)] if steps else []
     charts = [
-        _curve(result, name)
-        for name in result.trace.columns
-        if name != "seconds" and _changes(np.asarray(result.trace[name], dtype=float))
+        _curve(result, column)
+        for column in result.trace.columns
+        if column != "seconds" and _changes(np.asarray(result.trace[column], dtype=float))
     ]
     if charts and steps > 1:
         elements.append(ChartGrid("Trace", charts))
     if not elements:
         elements = [
             Paragraph(
-                f"{method_name(result.method)} needs no iterations or recorded none, so there is no "
-                f"trace to draw. {reason}"
+                f"{name} needs no iterations or recorded none, so there is no trace to draw. "
+                f"{reason}"
             )
         ]
-    parameters = [(name, str(value)) for name, value in result.parameters.items()]
-    versions = [(name, str(value)) for name, value in result.versions.items()]
+    parameters = [(key, str(value)) for key, value in result.parameters.items()]
+    versions = [(key, str(value)) for key, value in result.versions.items()]
     elements.append(Table("Parameters", ("name", "value"), parameters))
     elements.append(Table("Versions", ("package", "version"), versions))
     return elements
