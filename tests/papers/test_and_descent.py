@@ -67,13 +67,6 @@ def test_theorem_5_errors_are_proportional_to_the_noise():
     assert max(factors) < 1.3 * min(factors)
 
 
-def test_weak_starts_still_lead_to_the_truth():
-    sample = sample_dirichlet(1000, TOPICS, random_state=0)
-    for options in ({"in_span": 2.0}, {"out_of_span": 1.0}):
-        start = start_nearby(TOPICS, **options, random_state=1)
-        assert final_error(sample, start=start)[0] < 1e-15
-
-
 def test_proposition_1_corrected_by_definition_1():
     """Dirichlet(s/D): kλ = 1/(s+1) up to the factor 2 of k; binary: (D − s)/(D − 1) for k = s."""
     rng = np.random.default_rng(0)

@@ -323,23 +323,6 @@ def test_topics_on_a_cluster_are_topics_in_memory(client, monkeypatch):
     assert far.certificate.to_dict().keys() == near.certificate.to_dict().keys()
 
 
-@pytest.mark.parametrize(
-    ("second", "message"),
-    [
-        (lambda: data()[:25], r"chunk \(1, 0\) of X.* shape \(25, 10\) .* declared \(30, 10\)"),
-        (lambda: "words", r"chunk \(1, 0\) of X, a Dask array, is not an array of numbers"),
-        (lambda: sp.csr_array(data()[30:]), "csr_array that is declared dense"),
-    ],
-)
-def test_chunks_that_are_not_as_declared_are_named(second, message):
-    chunks = [lambda: data()[:30], second]
-    array = da.concatenate(
-        [da.from_delayed(dask.delayed(chunk)(), (30, 10), dtype=float) for chunk in chunks]
-    )
-    with dask.config.set(scheduler="synchronous"), pytest.raises(InvalidInput, match=message):
-        make("hals").fit(array)
-
-
 def test_what_is_no_matrix_is_refused():
     rows = chunked(data())
     bag = pytest.importorskip("dask.bag").from_sequence([1, 2])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf import ANLS, HALS, SPA, Checkpoint, InvalidInput, find_topics
+from provenmf import ANLS, HALS, SPA, Checkpoint, InvalidInput
 from provenmf.errors import ClusterLost
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
@@ -50,15 +50,6 @@ def test_missing_entries_count_the_same_everywhere(on, method, gone):
     np.testing.assert_array_equal(far.components_, near.components_)
     np.testing.assert_array_equal(weights, near.transform(holes))
     assert far.reconstruction_err_ == near.reconstruction_err_
-
-
-def test_chunks_that_differ_from_pass_to_pass_are_noticed():
-    def random():
-        return np.random.default_rng().poisson(0.5, (20, 8)).astype(float)
-
-    chunks = [da.from_delayed(dask.delayed(random, pure=False)(), (20, 8), float)] * 9
-    with pytest.raises(InvalidInput, match="documents changed while it was read"):
-        find_topics(da.concatenate(chunks), 2, random_state=0)
 
 
 def nobody_works(made, client):
@@ -147,11 +138,6 @@ def test_an_asynchronous_client_is_refused_by_name():
 
     with ThreadPoolExecutor(1) as own_thread:  # other tests may have left a loop in this one
         own_thread.submit(asyncio.run, run()).result()
-
-
-def test_topics_of_what_is_no_matrix_are_refused_by_name():
-    with pytest.raises(InvalidInput, match="give a Dask array or frame"):
-        find_topics(dask.delayed(np.eye)(9), 2)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from provenmf import HALS, SPA, stability
-from provenmf.advice.stability import matched_cosines
 from provenmf.errors import InvalidInput
 
 
@@ -46,13 +45,6 @@ def test_missing_entries():
     X = planted()
     X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
     assert stability(HALS(3), X, n_resamples=3).is_stable.all()
-
-
-def test_matching_by_hand():
-    components = np.eye(3)
-    swapped = np.array([[0, 2.0, 0], [5.0, 0, 0]])  # one is missing
-    cosines = matched_cosines(components, [swapped, np.eye(3)[::-1]])
-    np.testing.assert_allclose(cosines, [[1, 1, 0], [1, 1, 1]])
 
 
 @pytest.mark.parametrize("options", [{"n_resamples": 0}, {"share": 0.0}, {"share": 1.5}])

@@ -1,7 +1,5 @@
 """`provenmf rank`: table, JSON, and where other commands send people."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -25,11 +23,6 @@ def test_table(run, data):
     assert ran.code == 0, ran
     assert "held-out error" in ran.out and "components" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
-
-
-def test_json(run, data):
-    found = json.loads(run("rank", data, *SMALL, "--json").out)
-    assert found["ranks"] == [1, 2, 3, 4] and found["n_components"] == 2
 
 
 @pytest.mark.parametrize(

@@ -44,18 +44,6 @@ def test_resamples_in_which_nothing_can_be_found_count():
     assert spread.returned.tolist() == [0.0] and np.isinf(spread.errors).all()
 
 
-def test_the_callback_ends_the_resampling():
-    data = np.random.default_rng(0).random((20, 2))
-    seen = []
-
-    def stop(row):
-        seen.append(row["resamples"])
-        return len(seen) == 3
-
-    spread = resampled(mean_of(data), data[:2], 20, 50, np.random.default_rng(0), callback=stop)
-    assert len(seen) == 3 and spread.n_resamples == seen[-1] < 50
-
-
 def test_intervals_of_counts_have_room_above_zero():
     spread = Spread(np.array([[0.0, 0.1]]), np.zeros((1, 2)), np.array([1000]), np.ones(1), 1000)
     lower, upper = intervals(np.array([[0.0, 1.0]]), spread, unit=np.array([[0.01]]))

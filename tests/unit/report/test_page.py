@@ -4,10 +4,8 @@ from dataclasses import replace
 from html import unescape
 
 import numpy as np
-import pytest
 
-from provenmf.errors import InvalidInput
-from provenmf.report import render, write
+from provenmf.report import render
 from provenmf.report.elements import Chart, ChartGrid
 from provenmf.report.matrix import brightest_of, found
 from provenmf.report.page import script_json
@@ -60,11 +58,6 @@ def test_script_json_cannot_close_its_element():
     text = script_json(["</script><!--", "&"])
     assert "<" not in text
     assert json.loads(text) == ["</script><!--", "&"]
-
-
-def test_write_to_a_missing_folder_is_refused(results, tmp_path):
-    with pytest.raises(InvalidInput, match="cannot write"):
-        write(results["matrix"], tmp_path / "missing" / "page.html")
 
 
 def test_what_was_chosen_automatically_is_said_before_the_pictures(results):

@@ -92,11 +92,6 @@ def test_points_of_a_plane_keep_their_distances():
     np.testing.assert_allclose(cdist(found, found), distances, atol=1e-10)
 
 
-def test_one_point_and_equal_points_have_a_place():
-    assert flat_positions(np.zeros((1, 1))).shape == (1, 2)
-    np.testing.assert_allclose(flat_positions(np.zeros((3, 3))), 0, atol=1e-12)
-
-
 def test_springs_part_two_groups_that_one_edge_joins():
     group = np.array([[i, j] for i in range(8) for j in range(i)])
     edges = np.vstack([group, group + 8, [[0, 8]]])

@@ -62,11 +62,6 @@ def test_bipartite_graphs_have_one_community_of_all_nodes(graph, number):
     assert not found.undetermined.any()
 
 
-def test_sides_of_a_bipartite_graph_are_two_communities():
-    found = find_communities(np.kron(TWO, np.ones((5, 5))), 2).memberships
-    assert found.argmax(axis=1).tolist() in ([0] * 5 + [1] * 5, [1] * 5 + [0] * 5)
-
-
 def test_covariances_are_those_of_all_products_at_once():
     network = mixed_membership_network(60, 3, mean_degree=12.0, random_state=0)
     values, vectors = np.linalg.eigh(network.adjacency.toarray())

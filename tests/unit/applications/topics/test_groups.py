@@ -19,7 +19,6 @@ from provenmf.applications.topics.groups import (
     topic_numbers,
 )
 from provenmf.applications.topics.solver import topic_view
-from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
@@ -80,14 +79,6 @@ def test_words_of_the_same_few_documents_are_boilerplate():
     np.testing.assert_array_equal(boilerplate_words(WordCounts(counts)), expected)
     plain = topic_corpus(500, 300, 4, random_state=0).counts
     assert len(boilerplate_words(WordCounts(plain))) == 0
-
-
-def test_groups_do_not_depend_on_the_blocks():
-    counts, _, _ = raw_corpus(2)
-    whole = topic_view(WordCounts(counts), 5)
-    parts = topic_view(WordCounts(as_blocks(counts, block_rows=67)), 5)
-    assert whole.start == parts.start == "groups"
-    np.testing.assert_allclose(whole.shares, parts.shares, atol=1e-4)
 
 
 def test_topics_drawn_from_the_model_start_from_anchors():

@@ -91,13 +91,6 @@ def test_words_that_are_left_out(corpus, tmp_path):
     assert_same(far, near, rounding=0)
 
 
-def test_new_documents_on_disk(corpus, near, tmp_path):
-    new = corpus.counts[:50]
-    path = on_disk(tmp_path / "new.npz", new, columns=[f"word {n}" for n in range(300)])
-    np.testing.assert_allclose(near.transform(path), near.document_weights[:50], atol=1e-6)
-    np.testing.assert_allclose(near.transform(new), near.document_weights[:50], atol=1e-6)
-
-
 def test_the_vocabulary_is_that_of_the_file_or_given(corpus, tmp_path):
     path = on_disk(tmp_path / "counts.npz", corpus.counts, columns=[f"w{n}" for n in range(300)])
     assert set(find_topics(path, 4, **OPTIONS).vocabulary) <= {f"w{n}" for n in range(300)}

@@ -92,13 +92,6 @@ def test_penalised_fits_are_stationary_with_missing_entries_too():
     np.testing.assert_allclose(model.transform(X), model.factorization_.weights, atol=1e-12)
 
 
-def test_rows_given_twice_change_no_component():
-    X, _ = planted(k=3)
-    model = penalised(ANLS, 1e-3, 1e-3, tol=1e-9, max_iter=3000, init=np.eye(3, 20) + 1)
-    once, twice = model.fit(X).components_, model.fit(np.vstack([X, X])).components_
-    np.testing.assert_allclose(twice, once, rtol=1e-3, atol=1e-4)
-
-
 def test_a_penalty_on_one_factor_alone_is_refused():
     X, components = planted()
     with pytest.raises(InvalidInput, match="set l1_components or l2_components too"):

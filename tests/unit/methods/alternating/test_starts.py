@@ -4,30 +4,17 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
 from provenmf import HALS
 from provenmf.data import as_blocks
-from provenmf.methods.alternating.starts import NAMES, start_components, start_factors
+from provenmf.methods.alternating.starts import start_components, start_factors
 
 
 def data():
     rng = np.random.default_rng(0)
     return rng.random((40, 4)) @ rng.random((4, 25)) * (rng.random((40, 25)) < 0.7)
-
-
-@pytest.mark.parametrize("init", NAMES)
-@pytest.mark.parametrize("matrix", [np.asarray, sp.csr_array])
-def test_shapes_and_use_by_scikit_learn(init, matrix):
-    X = matrix(data())
-    weights, components = start_factors(as_blocks(X), 4, init, np.random.default_rng(0))
-    assert weights.shape == (40, 4) and components.shape == (4, 25)
-    assert weights.min() >= 0 and components.min() >= 0
-    model = NMF(4, init="custom", max_iter=500)
-    model.fit_transform(X, W=weights, H=components)
-    assert model.reconstruction_err_ < 0.6 * np.linalg.norm(data())
 
 
 class FixedSeed:

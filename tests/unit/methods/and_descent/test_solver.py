@@ -158,14 +158,6 @@ def test_dense_weights_end_better_than_the_start_and_no_worse_than_the_paper(tot
     assert ours.stop_reason in ("max_iter", "stalled")
 
 
-def test_the_truth_is_not_left_though_dense_weights_suggest_it():
-    rng = np.random.default_rng(0)
-    truth = rng.dirichlet(np.full(30, 0.1), 12)
-    data = as_blocks(rng.dirichlet(np.full(12, 30.0), 400) @ truth)
-    truth_again = and_descent(data, truth)
-    np.testing.assert_allclose(truth_again.components, truth, atol=1e-8)
-
-
 @pytest.mark.parametrize("noise", [1e-4, 1e-3, 1e-2])
 def test_small_noise_on_binary_weights_is_not_fitted(noise):
     k, n, d = 20, 1000, 60

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf import MERIT, SPA
+from provenmf import MERIT
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.errors import InvalidInput
@@ -70,15 +70,3 @@ def test_noise_without_anchors_is_refused_with_the_evidence(lam):
     X = np.random.default_rng(0).random((60, 20))
     with pytest.raises(InvalidInput, match=r"n_components=None cannot be found.* times \(2 are"):
         MERIT(lam=lam, random_state=0).fit(X)
-
-
-def test_gaussian_middle_points_are_not_lost_to_greedy_methods():
-    found = {"MERIT": 0, "SPA": 0}
-    for seed in range(6):
-        sample = gaussian_middle_points(12, seed)
-        for model in (MERIT(10, random_state=0, certify=False), SPA(10, certify=False)):
-            anchors = set(model.fit(sample.data).anchors_)
-            found[type(model).__name__] += anchors == set(sample.anchors)
-    assert found["MERIT"] >= max(found["SPA"], 4)
-    given = MERIT(10, lam=1e-3, random_state=0, certify=False).fit(sample.data)
-    assert not any("taken" in note for note in given.factorization_.notes)
