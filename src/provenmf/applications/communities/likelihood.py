@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
-from scipy.special import gammaln
+from scipy.special import gammaln, xlog1py, xlogy
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -368,4 +368,27 @@ def description_length(adjacency: sp.csr_array, found: Partition, k: int) -> flo
     which = gammaln(n + 1) - gammaln(sizes + 1).sum()
     how_large = gammaln(n + k) - gammaln(n + 1) - gammaln(k)
     densities = 0.5 * (k + 1) * np.log(max(float(adjacency.sum()) / 2, 2.0))
-    return float(which + how_large + densities - found.log_likelihood)
+    likelihood = found.log_likelihood + single_links(adjacency, found.labels, k)
+    return float(which + how_large + densities - likelihood)
+
+
+def single_links(adjacency: sp.csr_array, labels: Labels, k: int) -> float:
+    """Return what a log-likelihood gains if no two links join the same nodes; zero with weights.
+
+    Poisson numbers of links allow several between two nodes, and links from a node to itself. In a
+    community of ten nodes of which most are linked, this underrates the links by a third, so that
+    merging such communities seemed briefer. As in an unweighted block model of equal degrees, e
+    links are likelier among N pairs of nodes than Poisson links with the same sum, of which n² / 2
+    pairs take part:  e log(n² / 2N) + (N − e) log(1 − e / N) + e.
+    """
+    if not np.all(adjacency.data == 1):
+        return 0.0
+    links, sizes = sp.coo_array(adjacency), np.bincount(labels, minlength=k)
+    same = labels[links.row] == labels[links.col]
+    inside = np.bincount(labels[links.row[same]], minlength=k) / 2
+    number = np.append(inside, adjacency.nnz / 2 - inside.sum())
+    poisson = np.append(sizes**2, len(labels) ** 2 - sizes @ sizes) / 2
+    pairs = poisson - np.append(sizes / 2, 0.0)
+    free = np.maximum(pairs, 1.0)
+    gains = xlogy(number, np.maximum(poisson, 1.0) / free) + number
+    return float((gains + xlog1py(pairs - number, -np.minimum(number / free, 1.0))).sum())

@@ -13,6 +13,7 @@ from provenmf.applications.communities.likelihood import (
     number_of_communities,
     partition,
     predictive_scores,
+    single_links,
 )
 from provenmf.datasets.networks import mixed_membership_network
 
@@ -113,6 +114,32 @@ def test_a_tiny_graph_is_not_judged():
 def test_degrees_do_not_add_communities(k):
     adjacency, _ = labelled([80] * k, 20, 0.15, seed=k, hubs=6)
     assert number_of_communities(adjacency)[0] == k
+
+
+def test_small_dense_communities_are_counted():
+    """Twelve communities of ten nodes, each with seven links inside and three or four outside."""
+    rng = np.random.default_rng(0)
+    groups = np.arange(120) % 12
+    chances = np.where(groups[:, None] == groups, 7 / 9, 3.5 / 110)
+    upper = np.triu(rng.random(chances.shape) < chances, 1)
+    assert number_of_communities(sp.csr_array((upper | upper.T).astype(float)))[0] == 12
+
+
+def test_single_links_of_a_partition_by_hand():
+    """The likelihood of yes or no for each pair, beyond that of a Poisson number, self-pairs too."""
+    adjacency, groups = labelled([8, 7], 4, 0.2, seed=1, hubs=1)
+    dense = adjacency.toarray()
+    same = groups[:, None] == groups
+    gain = 0.0
+    for block in (same & (groups == 0), same & (groups == 1), ~same):
+        pairs = np.triu(block, 1)
+        share, mean = dense[pairs].mean(), dense[block].mean()
+        gain += (np.log(np.where(dense[pairs] == 1, share, 1 - share))).sum()
+        gain -= dense[pairs].sum() * np.log(mean) - block.sum() * mean / 2
+    assert single_links(adjacency, groups, 2) == pytest.approx(gain)
+    assert single_links(adjacency * 2.0, groups, 2) == 0.0
+    pair = sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    assert np.isfinite(single_links(pair, np.array([0, 1]), 3))
 
 
 def test_the_largest_number_tried_is_said():
