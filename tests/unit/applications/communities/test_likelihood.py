@@ -117,16 +117,16 @@ def test_degrees_do_not_add_communities(k):
 
 
 def test_small_dense_communities_are_counted():
-    """Twelve communities of ten nodes, each with seven links inside and three or four outside."""
+    """Twelve communities of eight nodes, each with five links inside and three or four outside."""
     rng = np.random.default_rng(0)
-    groups = np.arange(120) % 12
-    chances = np.where(groups[:, None] == groups, 7 / 9, 3.5 / 110)
+    groups = np.arange(96) % 12
+    chances = np.where(groups[:, None] == groups, 5 / 7, 3.5 / 88)
     upper = np.triu(rng.random(chances.shape) < chances, 1)
     assert number_of_communities(sp.csr_array((upper | upper.T).astype(float)))[0] == 12
 
 
 def test_single_links_of_a_partition_by_hand():
-    """The likelihood of yes or no for each pair, beyond that of a Poisson number, self-pairs too."""
+    """Yes or no for each pair of nodes, beyond a Poisson number for each, with itself too."""
     adjacency, groups = labelled([8, 7], 4, 0.2, seed=1, hubs=1)
     dense = adjacency.toarray()
     same = groups[:, None] == groups
