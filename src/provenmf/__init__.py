@@ -8,76 +8,45 @@ Ctrl-C would end in a traceback.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from provenmf.advice.automatic import factorize
-    from provenmf.advice.choose_rank import choose_rank
-    from provenmf.advice.diagnose import diagnose
-    from provenmf.advice.stability import stability
-    from provenmf.applications.communities import Communities, find_communities
-    from provenmf.applications.confirm import confirm
-    from provenmf.applications.parts import Parts, find_parts
-    from provenmf.applications.signatures import Signatures, find_signatures
-    from provenmf.applications.topics import Topics, find_topics
-    from provenmf.applications.unmixing import Unmixing, unmix
-    from provenmf.budget import resources
-    from provenmf.errors import DegenerateData, InvalidInput, ProvenmfError
-    from provenmf.io import load
-    from provenmf.methods.alternating.estimator import ANLS, HALS
-    from provenmf.methods.and_descent.estimator import AND
-    from provenmf.methods.certify import certify
-    from provenmf.methods.checkpoint import Checkpoint
-    from provenmf.methods.cones.estimator import ConeNMF
-    from provenmf.methods.error_bars import with_error_bars
-    from provenmf.methods.merit.solver import MERIT
-    from provenmf.methods.min_vol.estimator import MinVol
-    from provenmf.methods.poisson.estimator import PoissonNMF
-    from provenmf.methods.purification.estimator import Purification
-    from provenmf.methods.separable.fast_gradient import FastGradient
-    from provenmf.methods.separable.spa import SPA, FastAnchor
-    from provenmf.methods.separable.xray import XRAY
-    from provenmf.results import Certificate, Factorization
+    from provenmf.advice.automatic import factorize as factorize
+    from provenmf.advice.choose_rank import choose_rank as choose_rank
+    from provenmf.advice.diagnose import diagnose as diagnose
+    from provenmf.advice.stability import stability as stability
+    from provenmf.applications.communities import (
+        Communities as Communities,
+        find_communities as find_communities,
+    )
+    from provenmf.applications.confirm import confirm as confirm
+    from provenmf.applications.parts import Parts as Parts, find_parts as find_parts
+    from provenmf.applications.signatures import (
+        Signatures as Signatures,
+        find_signatures as find_signatures,
+    )
+    from provenmf.applications.topics import Topics as Topics, find_topics as find_topics
+    from provenmf.applications.unmixing import Unmixing as Unmixing, unmix as unmix
+    from provenmf.budget import resources as resources
+    from provenmf.errors import (
+        DegenerateData as DegenerateData,
+        InvalidInput as InvalidInput,
+        ProvenmfError as ProvenmfError,
+    )
+    from provenmf.io.records import load as load
+    from provenmf.methods.alternating.estimator import ANLS as ANLS, HALS as HALS
+    from provenmf.methods.and_descent.estimator import AND as AND
+    from provenmf.methods.certify import certify as certify
+    from provenmf.methods.checkpoint import Checkpoint as Checkpoint
+    from provenmf.methods.cones.estimator import ConeNMF as ConeNMF
+    from provenmf.methods.error_bars import with_error_bars as with_error_bars
+    from provenmf.methods.merit.solver import MERIT as MERIT
+    from provenmf.methods.min_vol.estimator import MinVol as MinVol
+    from provenmf.methods.poisson.estimator import PoissonNMF as PoissonNMF
+    from provenmf.methods.purification.estimator import Purification as Purification
+    from provenmf.methods.separable.fast_gradient import FastGradient as FastGradient
+    from provenmf.methods.separable.spa import SPA as SPA, FastAnchor as FastAnchor
+    from provenmf.methods.separable.xray import XRAY as XRAY
+    from provenmf.results import Certificate as Certificate, Factorization as Factorization
 
 __version__ = "0.2.0.dev0"
-
-__all__ = [
-    "__version__",
-    "AND",
-    "ANLS",
-    "Certificate",
-    "Checkpoint",
-    "Communities",
-    "ConeNMF",
-    "DegenerateData",
-    "Factorization",
-    "FastAnchor",
-    "FastGradient",
-    "HALS",
-    "InvalidInput",
-    "MERIT",
-    "MinVol",
-    "Parts",
-    "PoissonNMF",
-    "ProvenmfError",
-    "Purification",
-    "SPA",
-    "Signatures",
-    "Topics",
-    "Unmixing",
-    "XRAY",
-    "certify",
-    "choose_rank",
-    "confirm",
-    "diagnose",
-    "factorize",
-    "find_communities",
-    "find_parts",
-    "find_signatures",
-    "find_topics",
-    "load",
-    "resources",
-    "stability",
-    "unmix",
-    "with_error_bars",
-]
 
 # module -> public names that it defines; a test compares this with the imports above
 _PUBLIC = {
@@ -93,7 +62,7 @@ _PUBLIC = {
     "applications.unmixing": ("Unmixing", "unmix"),
     "budget": ("resources",),
     "errors": ("DegenerateData", "InvalidInput", "ProvenmfError"),
-    "io": ("load",),
+    "io.records": ("load",),
     "methods.alternating.estimator": ("ANLS", "HALS"),
     "methods.and_descent.estimator": ("AND",),
     "methods.certify": ("certify",),
@@ -109,6 +78,8 @@ _PUBLIC = {
     "methods.separable.xray": ("XRAY",),
     "results": ("Certificate", "Factorization"),
 }
+
+__all__ = ["__version__", *(name for names in _PUBLIC.values() for name in names)]
 
 
 def __getattr__(name: str) -> object:

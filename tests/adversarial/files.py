@@ -25,13 +25,11 @@ from matrices import Rng
 from oracles import hold, is_allowed
 from pool import let_it_run
 
-from provenmf import SPA, Checkpoint, find_topics, load
-from provenmf import io as readers
+from provenmf import SPA, Checkpoint, find_topics, io as readers, load
 from provenmf.cli.topics import read_stop_words
 from provenmf.data import as_blocks
 from provenmf.errors import LONGEST_MESSAGE
 from provenmf.io import child
-from provenmf.io.rasters import write_maps
 from provenmf.io.records import load_snapshot, save_snapshot
 from provenmf.io.rows import convert, write_sparse_rows
 from provenmf.io.texts import read_column
@@ -87,8 +85,12 @@ def _picture(path: Path) -> None:
 
 
 def _maps(path: Path) -> None:
-    where = "UTM, 1, 1, 500000, 4600000, 30, 30, 33, South, WGS-84"
-    write_maps(path, np.arange(60, dtype=float).reshape(5, 3, 4), list("abcde"), where)
+    import tifffile
+
+    bands = np.arange(60, dtype=np.float32).reshape(5, 3, 4)
+    told = [(42113, "s", 0, b"nan", True)]
+    options = {"photometric": "minisblack", "planarconfig": "separate", "metadata": None}
+    tifffile.imwrite(path, bands, extratags=told, **options)
 
 
 def _topics(path: Path) -> None:

@@ -24,7 +24,7 @@ from provenmf import find_communities, find_topics, unmix
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.networks import mixed_membership_network
 from provenmf.errors import ProvenmfError
-from provenmf.io import load
+from provenmf.io.records import load
 from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.certify import certify
 from provenmf.report import render

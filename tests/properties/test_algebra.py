@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.methods import make_estimator

@@ -1,8 +1,7 @@
 """AND does not care how rows, columns and components are ordered and scaled."""
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from provenmf.data import as_blocks
 from provenmf.datasets.and_descent import sample_dirichlet, start_nearby, topic_components

@@ -1,8 +1,7 @@
 """Constrained least squares on small integer problems: every kind of degeneracy comes up."""
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares

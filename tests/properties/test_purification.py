@@ -1,8 +1,7 @@
 """What must not matter to Purification: order, scale, blocks; and what must hold for all data."""
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from provenmf.data import as_blocks
 from provenmf.datasets.purification import sample_purification, warm_start

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 
 from provenmf import Checkpoint, certify, find_topics
 from provenmf.certificate.uniqueness import ELSEWHERE, EVERYWHERE, NEARBY
-from provenmf.data import Blocks, as_blocks
-from provenmf.data import dask as adapter
+from provenmf.data import Blocks, as_blocks, dask as adapter
 from provenmf.data.dask import WorkerRows
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures

@@ -18,6 +18,7 @@ from provenmf.budget import (
     at_most,
     available_threads,
     blas_limited_to,
+    blas_threads as blas_threads_inside,
     blas_threads_for,
     bytes_of,
     computed_once,
@@ -25,7 +26,6 @@ from provenmf.budget import (
     resources,
     threads_of,
 )
-from provenmf.budget import blas_threads as blas_threads_inside
 from provenmf.errors import InvalidInput
 
 

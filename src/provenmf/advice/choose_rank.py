@@ -16,8 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from provenmf.advice.nested_fits import Floats, Job, Loss, fit_all, independent
-from provenmf.advice.number import SETTINGS as NOISE
-from provenmf.advice.number import above_noise, noise_spectrum, sample
+from provenmf.advice.number import SETTINGS as NOISE, above_noise, noise_spectrum, sample
 from provenmf.arguments import checked
 from provenmf.budget import generator
 from provenmf.certificate.evidence import confirm_components, split_units

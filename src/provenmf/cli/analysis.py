@@ -227,7 +227,7 @@ def with_origin(result: Factorization | Answer, data: Path | None = None) -> Fac
 
 def write_tables(result: Factorization | Answer, folder: Path) -> list[Path]:
     """Write each table of an answer as a CSV file."""
-    from provenmf.io import write_aside
+    from provenmf.io.files import write_aside
     from provenmf.results import as_answer
 
     written = []

@@ -14,7 +14,7 @@ from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
-    from provenmf.io import Table
+    from provenmf.io.matrices import Table
 
 LONGEST_RANK = 6  # digits
 TEXT_ENDINGS = (".txt", ".jsonl", ".ndjson", ".json")
@@ -90,17 +90,14 @@ def read_data(path: Path, *, missing: bool = False) -> Table:
 
     The rows of .npy, and sparse ones of .npz, stay on disk and are read block by block.
     """
-    from provenmf.data import as_blocks
-    from provenmf.io import Table, read_table
-    from provenmf.io.rows import open_sparse_rows
+    from provenmf.data.disk import table_on_disk
+    from provenmf.io import read_table
 
     key, transpose = options.shared().key, options.shared().transpose
     with naming(path):
-        ending = path.suffix.lower() if path.is_file() and not transpose else ""
-        if ending == ".npy":
-            return Table(as_blocks(path))
-        if ending == ".npz" and key is None and (rows := open_sparse_rows(path)) is not None:
-            return Table(as_blocks(path), *rows.names())
+        in_place = path.is_file() and key is None and not transpose
+        if in_place and (table := table_on_disk(path)) is not None:
+            return table
         table = read_table(path, key, missing=missing)
         return table.transposed if transpose else table
 
@@ -125,8 +122,7 @@ def diagnose(
     names = None if methods is None else methods.replace(",", " ").split()
     for name in names or ():
         options.known_method(name)
-    from provenmf.advice.diagnose import advised_methods
-    from provenmf.advice.diagnose import diagnose as diagnose_matrix
+    from provenmf.advice.diagnose import advised_methods, diagnose as diagnose_matrix
 
     with Progress(f"Reading {printable(data.name)}"):
         matrix = read_data(data).matrix

@@ -100,7 +100,7 @@ def _save(sample: Any, output: Path) -> None:
     import numpy as np
     import scipy.sparse as sp
 
-    from provenmf.io import write_aside
+    from provenmf.io.files import write_aside
 
     arrays: dict[str, Any] = {}
     for field in fields(sample):

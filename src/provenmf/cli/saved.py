@@ -42,7 +42,7 @@ def certify(
     """
     result, data = check_result(result), existing(data)
     from provenmf.cli.fit import read_data
-    from provenmf.io import load
+    from provenmf.io.records import load
     from provenmf.methods.certify import certify as certify_result
     from provenmf.results.answers import Answer, ReadOptions
 
@@ -79,7 +79,7 @@ def report(
     # The page beside a result may be written anew; any other that exists may not.
     if output is not None or not is_report(page):
         refuse_overwriting(page)
-    from provenmf.io import load
+    from provenmf.io.records import load
     from provenmf.report import write
 
     write(load(result), page)
@@ -103,7 +103,7 @@ def label(
       provenmf label samson-result.npz 1=soil "2=deep water"
     """
     result, labels = check_result(result), parsed(names)
-    from provenmf.io import load
+    from provenmf.io.records import load
     from provenmf.results import as_answer
 
     answer = as_answer(load(result)).labelled(labels)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.budget import block_bytes, room_for_parts
@@ -21,6 +22,7 @@ from provenmf.data.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
 from provenmf.io.arrays import ArrayFile, FileState, npy_header
 from provenmf.io.files import existing, parsing
+from provenmf.io.matrices import Table
 from provenmf.io.rows import SparseRows, open_sparse_rows
 from provenmf.linalg.storage import float_type
 
@@ -164,18 +166,18 @@ class SparseFileBlocks(FileBlocks):
         self, rows: SparseRows, *, block_rows: int | None = None, progress: Progress | None = None
     ) -> None:
         self._rows = rows
-        dtype = float_type(rows.dtype, str(rows.path))
+        dtype = float_type(rows.data.dtype, str(rows.path))
         entries = block_bytes(BLOCK_BYTES) // (dtype.itemsize + 4)
-        self._bounds = (
-            _equal_rows(rows.shape[0], block_rows) if block_rows else _equal_entries(rows, entries)
-        )
+        self._bounds = _equal_entries(rows, entries)
+        if block_rows:
+            self._bounds = [*range(0, rows.shape[0], block_rows), rows.shape[0]]
         longest = max((b - a for a, b in pairwise(self._bounds)), default=1)
         super().__init__(rows.shape, dtype, longest, progress)
 
     @property
     def stored_entries(self) -> int:
         """Return the number of entries in the file."""
-        return self._rows.stored
+        return self._rows.data.shape[0]
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Yield the first and last-plus-one row of each block."""
@@ -187,7 +189,18 @@ class SparseFileBlocks(FileBlocks):
 
     def take(self, rows: NDArray[np.intp]) -> Block:
         """Return the given rows; each is read separately."""
-        return self._rows.take(np.asarray(rows)).astype(self.dtype, copy=False)
+        found = [self.read(row, row + 1) for row in np.asarray(rows).tolist()]
+        empty = sp.csr_array((0, self.n_columns), dtype=self.dtype)
+        return sp.csr_array(sp.vstack(found, format="csr")) if found else empty
+
+
+def table_on_disk(path: Path) -> Table | None:
+    """Return blocks of a matrix that can be read block by block, with its names; or None."""
+    ending = path.suffix.lower()
+    if ending == ".npy":
+        return Table(open_npy(path))
+    rows = open_sparse_rows(existing(path)) if ending == ".npz" else None
+    return None if rows is None else Table(SparseFileBlocks(rows), *rows.names())
 
 
 def open_npz(path: str | Path, **options: Any) -> SparseFileBlocks:
@@ -199,10 +212,6 @@ def open_npz(path: str | Path, **options: Any) -> SparseFileBlocks:
             "write it anew with `provenmf convert`, or load it and give the matrix"
         )
     return SparseFileBlocks(rows, **options)
-
-
-def _equal_rows(n_rows: int, block_rows: int) -> list[int]:
-    return [*range(0, n_rows, block_rows), n_rows]
 
 
 def _equal_entries(rows: SparseRows, entries: int) -> list[int]:

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,18 +45,11 @@ ERRORS: dict[str, Any] = {e.__name__: e for e in (UnreadableFile, TooLarge, Miss
 WORDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "cells", "V": "a struct"}
 
 
-@dataclass(frozen=True)
-class NotNumbers:
-    """Description of a variable that is not numeric."""
-
-    what: str
-
-
 def read_in_child(reader: str, path: Path, *arguments: str | None) -> dict[str, Any]:
     """Return what `reader` ("module:function" inside provenmf.io) finds in the file.
 
-    The function gets the path and the arguments and returns arrays, sparse matrices, lists of text,
-    texts and None by name; anything else arrives as NotNumbers.
+    The function gets the path and the arguments and returns arrays, sparse matrices, lists and None
+    by name. What is not numeric arrives as a text that says what it is, such as "a struct".
     """
     check_format(path)
     allowed = allowed_bytes(path)
@@ -105,8 +97,6 @@ def _environment() -> dict[str, str]:
 def _received(item: Any) -> Any:
     if not isinstance(item, dict):
         return item
-    if "other" in item:
-        return NotNumbers(item["other"])
     file: str = item["file"]
     return sp.load_npz(file) if file.endswith(".npz") else np.load(file, allow_pickle=False)
 
@@ -152,14 +142,12 @@ def limit_memory(size: int) -> None:
 
 
 def _sent(value: Any, place: Path) -> Any:
-    """Write arrays to files and say which; texts go as they are."""
+    """Write arrays to files and say which; the rest goes as it is."""
     if value is None or isinstance(value, list | str):
         return value
-    if isinstance(value, NotNumbers):
-        return {"other": value.what}
     value = value if sp.issparse(value) else np.asarray(value)
     if value.dtype.kind not in NUMBERS:
-        return {"other": WORDS.get(value.dtype.kind, f"{value.dtype} entries")}
+        return WORDS.get(value.dtype.kind, f"{value.dtype} entries")
     if sp.issparse(value):
         sp.save_npz(f"{place}.npz", value, compressed=False)
         return {"file": f"{place}.npz"}
@@ -172,7 +160,7 @@ def _sent(value: Any, place: Path) -> Any:
 
 
 def read_mat(path: Path) -> Found:
-    """Return all variables of a MATLAB file, NotNumbers for text, structs and cells."""
+    """Return all variables of a MATLAB file, a word for text, structs and cells."""
     import scipy.io
 
     try:
@@ -200,11 +188,11 @@ def _read_new_mat(path: Path) -> Found:
             if "MATLAB_sparse" in getattr(node, "attrs", {}):
                 found.append((name, _sparse_of_new_mat(path, node)))
             elif not isinstance(node, h5py.Dataset):
-                found += [(name, NotNumbers("a struct"))] if not name.startswith("#") else []
+                found += [(name, "a struct")] if not name.startswith("#") else []
             elif kind == b"char":
-                found.append((name, NotNumbers("text")))
+                found.append((name, "text"))
             elif node.dtype.names == ("real", "imag"):
-                found.append((name, NotNumbers("complex numbers")))
+                found.append((name, "complex numbers"))
             else:
                 found.append((name, node[()].T))
         return found
@@ -216,7 +204,7 @@ def _sparse_of_new_mat(path: Path, group: Any) -> Any:
     entries = group["data"][()] if "data" in group else np.zeros(0)  # without entries there is none
     rows = group["ir"][()] if "ir" in group else np.zeros(0, dtype=np.int64)
     if entries.dtype.names is not None:
-        return NotNumbers("complex numbers")
+        return "complex numbers"
     shape = int(group.attrs["MATLAB_sparse"]), len(pointers) - 1
     check_sparse_shape(path, shape, len(entries))
     columns = sp.csc_array((entries, rows.astype(np.int64), pointers.astype(np.int64)), shape=shape)
@@ -234,7 +222,7 @@ def read_mtx(path: Path) -> Found:
     else:
         check_unfolded(path, 8 * rows * columns)
     if field == "complex":
-        return [("matrix", NotNumbers("complex numbers"))]
+        return [("matrix", "complex numbers")]
     matrix = scipy.io.mmread(io.BytesIO(content))
     return [("matrix", own_rows(matrix, f"{path}:") if sp.issparse(matrix) else matrix)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,6 @@ class Cube:
     shape : rows and columns of the image; pixels run row by row.
     pixel_mask, band_mask : which pixels of the image and bands of the file are in `pixels`.
     wavelengths : of the usable bands, if the file says.
-    map_info : where the image lies on the Earth, as an ENVI header says it.
     """
 
     pixels: NDArray[np.float64]
@@ -41,7 +40,6 @@ class Cube:
     band_mask: NDArray[np.bool_]
     wavelengths: NDArray[np.float64] | None = None
     notes: tuple[str, ...] = ()
-    map_info: str = ""
 
 
 def read_cube(
@@ -65,16 +63,9 @@ def read_cube(
     path = existing(path)
     used = None if mask is None else _read_mask(existing(mask))
     if path.suffix.lower() in ENDINGS:
-        raster = read_raster(path)
-        rows, columns = raster.values.shape[:2]
-        cube = as_cube(
-            raster.values,
-            shape=(rows, columns),
-            wavelengths=raster.wavelengths,
-            mask=used,
-            where=str(path),
-        )
-        return replace(cube, map_info=raster.map_info)
+        values, lengths = read_raster(path)
+        size = values.shape[:2]
+        return as_cube(values, shape=size, wavelengths=lengths, mask=used, where=str(path))
     arrays = read_arrays(path, "cube")
     array = _stack(arrays, CUBE_KEYS, key, path)
     size = _size(arrays, ROW_KEYS), _size(arrays, COLUMN_KEYS)
@@ -94,7 +85,7 @@ def _stack(arrays: dict[str, Any], names: Sequence[str], key: str | None, path: 
 
 def _read_mask(path: Path) -> Any:
     if path.suffix.lower() in ENDINGS:
-        return read_raster(path).values[:, :, 0]
+        return read_raster(path)[0][:, :, 0]
     return choose_array(read_arrays(path, "mask"), None, path)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import read_npy, read_npz, read_sparse_npz
-from provenmf.io.child import NotNumbers, read_in_child
+from provenmf.io.child import read_in_child
 from provenmf.io.files import (
     check_format,
     check_unfolded,
@@ -108,7 +108,7 @@ def read_table(path: str | Path, key: str | None = None, *, missing: bool = Fals
 def read_arrays(path: Path, what: str) -> dict[str, Any]:
     """Return all arrays of an `.npz`, `.npy` or `.mat` file by name, the only one under "".
 
-    What a `.mat` file holds besides numbers (text, structs, cells) is NotNumbers.
+    What a `.mat` file holds besides numbers is a text that says what it is, such as "a struct".
     """
     ending = path.suffix.lower()
     if ending == ".npy":
@@ -125,9 +125,9 @@ def choose_array(
     if key is not None:
         if key not in arrays:
             raise InvalidInput(f"{path} has no {key!r}: it holds {_listed(arrays)}")
-        if isinstance(arrays[key], NotNumbers):
+        if isinstance(arrays[key], str):
             raise UnreadableFile(
-                f"{path}: {key!r} holds {arrays[key].what}, not numbers: save it as a numeric array"
+                f"{path}: {key!r} holds {arrays[key]}, not numbers: save it as a numeric array"
             )
         return arrays[key]
     fitting = [
@@ -148,10 +148,7 @@ def choose_array(
 
 def _listed(arrays: dict[str, Any]) -> str:
     """Name what a file holds, with the kind of what is not numbers."""
-    names = [
-        f"{name} ({array.what})" if isinstance(array, NotNumbers) else name
-        for name, array in arrays.items()
-    ]
+    names = [f"{n} ({a})" if isinstance(a, str) else n for n, a in arrays.items()]
     return ", ".join(names) or "nothing"
 
 
@@ -160,8 +157,8 @@ def _is_number(array: object) -> bool:
 
 
 def _numeric(matrix: object, path: Path) -> Any:
-    if isinstance(matrix, NotNumbers):
-        raise UnreadableFile(f"{path} holds {matrix.what}, not numbers: convert it")
+    if isinstance(matrix, str):
+        raise UnreadableFile(f"{path} holds {matrix}, not numbers: convert it")
     if sp.issparse(matrix):
         return sp.csr_array(matrix)
     matrix = np.asanyarray(matrix)
@@ -245,11 +242,11 @@ def _from_text(path: Path, missing: bool) -> Table:
     corner = len(cells[0]) > 1 and not cells[0][0].strip()
     counted = [str(column) for column in range(len(cells[0]) - corner)]
     header = cells[0][corner:] == counted and (corner or len(counted) > SHORTEST_COUNT)
-    header = header or any(not _is_value(cell) for cell in cells[0][1:] or cells[0])
+    header = header or any(_value(cell) is None for cell in cells[0][1:] or cells[0])
     if header and len(lines) == 1:
         raise UnreadableFile(f"{path} has a header but no rows: give a file with data")
     first, lines = cells[int(header)], lines[int(header) :]
-    named = len(first) > 1 and (not _is_value(first[0]) or (header and corner))
+    named = len(first) > 1 and (_value(first[0]) is None or (header and corner))
     width = len(first) - int(named)
     with parsing(path, "table of numbers"):
         try:
@@ -270,9 +267,10 @@ def _check_cells(path: Path, rows: list[list[str]], start: int, *, missing: bool
     """Name the first cell that is empty or no number; rows and columns are counted from 1."""
     for row, cells in enumerate(rows, 1):
         for column, cell in enumerate(cells, start):
-            if _is_numeral(cell) or (missing and _is_value(cell)):
+            value = _value(cell)
+            if value is not None and (missing or not math.isnan(value)):
                 continue
-            gone = _is_value(cell)
+            gone = value is not None
             what = "the value is missing" if gone else f"{cell!r:.80} is not a number"
             remedy = "fill in a number, or leave the row or column out"
             remedy += "; hals and anls work with missing values" if gone else ""
@@ -283,18 +281,9 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
     return line.split() if delimiter is None else next(csv.reader([line], delimiter=delimiter))
 
 
-def _is_value(cell: str) -> bool:
-    """Return whether a cell is a number or a missing value."""
-    return cell.strip().lower() in MISSING_VALUES or _is_numeral(cell)
-
-
-def _value(cell: str) -> float:
-    return math.nan if cell.strip().lower() in MISSING_VALUES else float(cell)
-
-
-def _is_numeral(cell: str) -> bool:
+def _value(cell: str) -> float | None:
+    """Return the number in a cell, NaN if it is missing, None if there is something else."""
     try:
-        float(cell)
+        return math.nan if cell.strip().lower() in MISSING_VALUES else float(cell)
     except ValueError:
-        return False
-    return True
+        return None

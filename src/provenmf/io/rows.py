@@ -12,10 +12,9 @@ import shutil
 import struct
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,19 +39,8 @@ ZIP_MEMBER = struct.Struct("<4s22xHH")  # signature, lengths of the name and of 
 NAMES = "names.npy"
 
 
-@dataclass(frozen=True, eq=False)
-class SparseRows:
-    """A sparse matrix in a file, as rows.
-
-    Attributes
-    ----------
-    path, shape
-        Of the file and the matrix in it.
-    pointers : array of (n_rows + 1,)
-        Where each row begins among the stored entries, and where the last one ends.
-    indices, data : ArrayFile
-        Columns and values of the stored entries, which stay on disk.
-    """
+class SparseRows(NamedTuple):
+    """A sparse matrix in a file: where each row begins and ends among the entries on disk."""
 
     path: Path
     shape: tuple[int, int]
@@ -60,30 +48,14 @@ class SparseRows:
     indices: ArrayFile
     data: ArrayFile
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the stored entries."""
-        return self.data.dtype
-
-    @property
-    def stored(self) -> int:
-        """Number of stored entries."""
-        return self.data.shape[0]
-
     def read(self, start: int, stop: int) -> sp.csr_array:
         """Return rows start … stop−1, sorted; an index outside the columns is refused."""
         pointers = self.pointers[start : stop + 1]
         first, count = int(pointers[0]), int(pointers[-1] - pointers[0])
-        values = self.data.numbers(first, count).astype(wide_type(self.dtype), copy=False)
+        values = self.data.numbers(first, count).astype(wide_type(self.data.dtype), copy=False)
         parts = values, self.indices.numbers(first, count), pointers - first
         rows = sp.csr_array(parts, shape=(stop - start, self.shape[1]))
         return own_rows(rows, f"{self.path}, rows {start} to {stop - 1},")
-
-    def take(self, rows: NDArray[np.integer]) -> sp.csr_array:
-        """Return the given rows in the given order."""
-        found = [self.read(row, row + 1) for row in rows.tolist()]
-        empty = sp.csr_array((0, self.shape[1]), dtype=wide_type(self.dtype))
-        return sp.csr_array(sp.vstack(found, format="csr")) if found else empty
 
     def names(self) -> tuple[list[str] | None, list[str] | None]:
         """Return the names of rows and columns, where the file has them."""
@@ -147,10 +119,6 @@ def _part(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array
     return ArrayFile(path, dtype, shape, offset)
 
 
-def _index_type(n_columns: int) -> type[np.signedinteger[Any]]:
-    return np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
-
-
 def write_sparse_rows(
     path: str | Path,
     chunks: Iterable[sp.csr_array],
@@ -165,7 +133,8 @@ def write_sparse_rows(
     chunks : blocks of rows of one type, each with `n_columns` columns.
     names : of "rows" and "columns", read after the last chunk.
     """
-    index_type, lengths = np.dtype(_index_type(n_columns)), [np.zeros(1, dtype=np.int64)]
+    index_type = np.dtype(np.int32 if n_columns < 2**31 else np.int64)
+    lengths = [np.zeros(1, dtype=np.int64)]
 
     def write(file: IO[bytes]) -> None:
         """Spool entries to files until their number is known."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
-from provenmf.io import write_aside
+from provenmf.io.files import write_aside
 from provenmf.report.certificate import certificate_elements
 from provenmf.report.elements import Chart, Element, Overview, Paragraph, Tab, Table
 from provenmf.report.figures import COLOURS, SCALE

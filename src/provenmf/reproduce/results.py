@@ -92,7 +92,7 @@ def write_result(result: Result, folder: Path) -> list[Path]:
 
 def write_file(path: Path, content: bytes) -> None:
     """Write a file completely or not at all."""
-    from provenmf.io import write_aside
+    from provenmf.io.files import write_aside
 
     write_aside(path, lambda file: file.write(content))
 

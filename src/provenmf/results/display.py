@@ -91,7 +91,7 @@ class Record:
     @checked()
     def save(self, path: str | Path) -> None:
         """Write the record to one file; `provenmf.load` gives it back."""
-        from provenmf.io import save
+        from provenmf.io.records import save
 
         save(cast(Any, self), path)
 

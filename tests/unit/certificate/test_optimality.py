@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import provenmf
-from provenmf.certificate import optimality
-from provenmf.certificate import singular_values as rank_bound
+from provenmf.certificate import optimality, singular_values as rank_bound
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.results import Factorization

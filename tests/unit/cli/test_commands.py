@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from provenmf.cli.generate import MODELS
-from provenmf.io import load
+from provenmf.io.records import load
 
 
 def assert_readable(text: str) -> None:

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from provenmf import load
 from provenmf.applications import count_words
-from provenmf.io import TextFile, read_table
+from provenmf.io import read_table
 from provenmf.io.rows import write_sparse_rows
+from provenmf.io.texts import TextFile
 
 anndata = pytest.importorskip("anndata")
 

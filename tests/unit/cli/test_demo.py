@@ -1,6 +1,6 @@
 import numpy as np
 
-from provenmf.io import load
+from provenmf.io.records import load
 
 
 def test_demo_finds_what_is_there_and_writes_everything(run, tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import sys
 import pandas
 import pytest
 
-from provenmf.io import load
+from provenmf.io.records import load
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from provenmf.io import load
+from provenmf.io.records import load
 
 
 def test_help_imports_nothing_heavy():

@@ -15,8 +15,15 @@ from PIL import Image
 
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput, TooLarge, UnreadableFile
-from provenmf.io import files as limits_of_files
-from provenmf.io import read_cube, read_graph, read_images, read_matrix, read_texts, unlimited
+from provenmf.io import (
+    files as limits_of_files,
+    read_cube,
+    read_graph,
+    read_images,
+    read_matrix,
+    read_texts,
+    unlimited,
+)
 from provenmf.io.files import stream_lines
 from provenmf.io.rows import convert
 

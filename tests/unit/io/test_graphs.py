@@ -5,7 +5,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io import as_graph, read_graph
+from provenmf.io import read_graph
+from provenmf.io.graphs import as_graph
 
 TRIANGLE_AND_TAIL = np.array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0]], dtype=float)
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from provenmf.errors import InvalidInput
-from provenmf.io import load, write_aside
-from provenmf.io.files import check_writable
-from provenmf.io.records import load_snapshot, save_snapshot, strict_json
+from provenmf.io.files import check_writable, write_aside
+from provenmf.io.records import load, load_snapshot, save_snapshot, strict_json
 from provenmf.results import Factorization
 
 ODD = {"a": [1.5, math.inf, (-math.inf, "x")], "b": {"c": math.nan}, "d": np.float64("nan")}

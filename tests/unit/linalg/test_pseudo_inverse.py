@@ -2,13 +2,11 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 from provenmf.errors import InvalidInput
-from provenmf.linalg import left_inverse as l1_simplex
-from provenmf.linalg import left_inverse as pseudo_inverse
+from provenmf.linalg import left_inverse as l1_simplex, left_inverse as pseudo_inverse
 from provenmf.linalg.left_inverse import (
     dependent_features,
     least_infinity_inverse,

@@ -27,11 +27,9 @@ from provenmf.applications.topics.texts import (
 )
 from provenmf.budget import announce_gathering, block_bytes, computed_once, room_for_parts
 from provenmf.data import Blocks, MappedBlocks, as_blocks, is_outside_memory
-from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
+from provenmf.data.disk import BLOCK_BYTES, PART_BYTES, table_on_disk
 from provenmf.data.door import examine_entries
 from provenmf.errors import InvalidInput, counted
-from provenmf.io.files import existing
-from provenmf.io.rows import open_sparse_rows
 from provenmf.io.texts import (
     Corpus,
     Counts,
@@ -310,15 +308,14 @@ def opened(documents: Any) -> Any:
 def counts_at(path: Path, vocabulary: Path | None = None, key: str | None = None) -> Counts:
     """Read counts as `read_counts` does, but leave sparse rows on disk."""
     on_disk = path.suffix.lower() == ".npz" and key is None
-    rows = open_sparse_rows(existing(path)) if on_disk else None
-    if rows is None:
+    table = table_on_disk(path) if on_disk else None
+    if table is None:
         return read_counts(path, vocabulary, key=key)
-    names, words = rows.names()
-    source = "its names"
+    words, source = table.column_names, "its names"
     if vocabulary is not None:
         words, source = read_vocabulary(vocabulary), str(vocabulary)
-    counts = blocks_of_counts(as_blocks(path), words, where=str(path), source=source)
-    return replace(counts, names=names)
+    counts = blocks_of_counts(table.matrix, words, where=str(path), source=source)
+    return replace(counts, names=table.row_names)
 
 
 def blocks_of_counts(

@@ -49,8 +49,7 @@ from provenmf.applications.topics.inference import (
     topic_shares_of_words,
     topics_of,
 )
-from provenmf.applications.topics.refinement import SETTINGS as REFINEMENT
-from provenmf.applications.topics.refinement import refined_shares
+from provenmf.applications.topics.refinement import SETTINGS as REFINEMENT, refined_shares
 from provenmf.budget import available_threads, block_bytes, check_budget, room_for_parts
 from provenmf.data import as_blocks
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES

@@ -66,8 +66,6 @@ class Unmixing(Answer):
         The image in three of its bands, at most 320 pixels a side.
     picture_bands : tuple of int
         The bands shown as red, green and blue, counted from 1.
-    map_info : str
-        Where the image lies on the Earth, as its ENVI header says; empty if nothing is known.
 
     See Also
     --------
@@ -104,7 +102,6 @@ class Unmixing(Answer):
     reference: Annotated[NDArray[np.float64], Shape("references", "bands")] | None = None
     picture: Annotated[NDArray[np.uint8], Shape("lines", "samples", 3)] | None = None
     picture_bands: tuple[int, ...] = ()
-    map_info: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -169,24 +166,6 @@ class Unmixing(Answer):
         full = np.full((self.pixel_mask.size, values.shape[1]), np.nan)
         full[self.pixel_mask] = values
         return full.T.reshape(-1, *self.image_shape)
-
-    def save_maps(self, path: str | Path) -> Path:
-        """Write the abundance maps as a TIFF file for image and geographic programs.
-
-        Parameters
-        ----------
-        path : str or Path
-            Ends in `.tif`. The file keeps the place on the Earth where the data told it, for UTM
-            and longitude/latitude on WGS-84.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
-        from provenmf.io.rasters import write_maps
-
-        return write_maps(path, self.maps(), self.component_names, self.map_info)
 
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset with the maps as images and the wavelengths of the bands."""

@@ -428,7 +428,6 @@ def _answer(cube: Cube, found: _Found) -> Unmixing:
         n_averaged=spectra.n_averaged,
         noise=deviations,
         residuals=relative_residuals(cube.pixels, abundances, spectra.endmembers),
-        map_info=cube.map_info,
         picture=false_colours(cube, bands),
         picture_bands=tuple(int(np.flatnonzero(cube.band_mask)[band]) + 1 for band in bands),
     )

@@ -7,7 +7,7 @@ from provenmf.applications.communities.embedding import embed
 from provenmf.applications.communities.search import Members, from_neighbors, memberships_of
 from provenmf.datasets.networks import mixed_membership_network
 from provenmf.errors import InvalidInput
-from provenmf.io import as_graph
+from provenmf.io.graphs import as_graph
 from provenmf.metrics.matching import averaged_spearman
 
 

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
 import provenmf.applications.topics.texts as counting
-from provenmf.applications import count_words
-from provenmf.applications import find_topics as find_and_confirm
+from provenmf.applications import count_words, find_topics as find_and_confirm
 from provenmf.applications.topics.texts import LONGEST_WORD, stop_words_of, without_contractions
 from provenmf.errors import InvalidInput
-from provenmf.io import TextFile, read_texts
+from provenmf.io import read_texts
+from provenmf.io.texts import TextFile
 
 find_topics = partial(find_and_confirm, evidence=False)
 

@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import load
-from provenmf.applications import Topics, count_words
-from provenmf.applications import find_topics as find_and_confirm
+from provenmf.applications import Topics, count_words, find_topics as find_and_confirm
 from provenmf.applications.topics.corpus import WordCounts, tf_idf
 from provenmf.applications.topics.find import pooled_shares
 from provenmf.applications.topics.inference import topics_of
