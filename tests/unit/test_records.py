@@ -53,8 +53,7 @@ def test_round_trip(factorization, tmp_path):
 
 
 def test_certificate_as_plain_data(factorization):
-    certificate = factorization.certificate
-    content = json.loads(json.dumps(certificate.to_dict()))
+    content = json.loads(json.dumps(factorization.certificate.to_dict()))
     assert content["checks"][0] == {
         "name": "rows are separable",
         "theorem": "Theorem 1",
@@ -66,7 +65,6 @@ def test_certificate_as_plain_data(factorization):
         "in_words": "",
     }
     assert content["bounds"] == {"relative_error": 0.25}
-    assert Certificate.from_dict(content) == certificate
 
 
 def test_joined_certificates_keep_everything():

@@ -249,6 +249,7 @@ def say_found(found: Any) -> None:
 def as_dict(result: Factorization | Answer) -> dict[str, Any]:
     """Return the outcome as JSON data."""
     from provenmf.results import as_answer
+    from provenmf.results.display import component_rows
 
     answer = as_answer(result)
     fit = answer.factorization
@@ -264,7 +265,7 @@ def as_dict(result: Factorization | Answer) -> dict[str, Any]:
         "anchors": None if fit.anchors is None else fit.anchors.tolist(),
         "components": [
             {"name": name, "share": share, "anchor": anchor, "largest": entries}
-            for name, share, anchor, entries in _component_rows(answer)
+            for name, share, anchor, entries in component_rows(answer)
         ],
         "scores": answer.scores(),
         "notes": list(answer.notes),
@@ -277,6 +278,7 @@ def show(result: Factorization | Answer) -> None:
     from provenmf.report.certificate import headline
     from provenmf.report.matrix import scale_notes
     from provenmf.results import StopReason, as_answer
+    from provenmf.results.display import component_lines
 
     answer = as_answer(result)
     say("\n".join(component_lines(answer, text_width())) + "\n")
@@ -293,42 +295,3 @@ def show(result: Factorization | Answer) -> None:
         sentences += [about] * bool(matrix) + headline(answer.certificate)
     for sentence in sentences:
         say_wrapped(sentence)
-
-
-def component_lines(answer: Answer, width: int) -> list[str]:
-    """Return a table of the components: name, share, anchor, largest entries; cut at the width."""
-    rows = _component_rows(answer)
-    name_width = max(len(name) for name, *_ in rows)
-    anchor_width = max(len(anchor) for _, _, anchor, _ in rows)
-    anchor_width = anchor_width and min(max(anchor_width, len("anchor")), 18)
-
-    def line(name: str, share: str, anchor: str, entries: Sequence[str]) -> str:
-        text = f"{name:{name_width}}  {share:>6}  "
-        if anchor_width:
-            text += f"{cut(anchor, anchor_width):{anchor_width}}  "
-        text += cut(entries[0], max(width - len(text), 8)) if entries else ""
-        for entry in entries[1:]:  # whole names only
-            if len(text) + 2 + len(entry) > width:
-                break
-            text += f"  {entry}"
-        return cut(text, width).rstrip()
-
-    header = line("", "share", "anchor", [answer.words.largest])
-    return [header] + [
-        line(name, f"{share:.1%}", anchor, entries) for name, share, anchor, entries in rows
-    ]
-
-
-def cut(text: str, width: int) -> str:
-    """Cut to a width, on one line."""
-    text = " ".join(text.split("\n"))
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
-
-
-def _component_rows(answer: Answer) -> list[tuple[str, float, str, list[str]]]:
-    """Return name, share of everything, anchor, largest entries (or members) of each component."""
-    shares, largest = answer.share, answer.largest()
-    return [
-        (name, float(shares[i]), answer.anchor_name(i), largest[i])
-        for i, name in enumerate(answer.component_names)
-    ]

@@ -63,9 +63,9 @@ def read_cube(
     path = existing(path)
     used = None if mask is None else _read_mask(existing(mask))
     if path.suffix.lower() in ENDINGS:
-        values, lengths = read_raster(path)
+        values, centers = read_raster(path)
         size = values.shape[:2]
-        return as_cube(values, shape=size, wavelengths=lengths, mask=used, where=str(path))
+        return as_cube(values, shape=size, wavelengths=centers, mask=used, where=str(path))
     arrays = read_arrays(path, "cube")
     array = _stack(arrays, CUBE_KEYS, key, path)
     size = _size(arrays, ROW_KEYS), _size(arrays, COLUMN_KEYS)

@@ -35,7 +35,6 @@ FORMAT = "provenmf-factorization"
 FORMAT_VERSION = 3
 TEXT, DIGEST = "record", "digest"
 ARRAY, SET, NOT_FINITE = "@array", "@set", "not_finite"
-REASONS = {"nan": "not a number", "inf": "infinite", "-inf": "minus infinite"}
 Arrays = dict[str, NDArray[Any]]
 
 # Letters of the numpy types that a field may hold, by the scalar type that it declares; the first
@@ -141,35 +140,18 @@ def load_snapshot(path: Path) -> dict[str, Any]:
 def strict_json(content: object, *, indent: int | None = 1) -> str:
     """Return JSON for other programs, in which a number that is not finite is null.
 
-    Most readers refuse NaN and Infinity; `not_finite` says where that happened and what it was.
-
-    Examples
-    --------
-    >>> from provenmf.io.records import strict_json
-    >>> strict_json({"gap": float("inf")}, indent=None)
-    '{"gap": null, "not_finite": {"gap": "infinite"}}'
+    Most readers refuse NaN and Infinity.
     """
-    reasons: dict[str, str] = {}
-    plain = _without_odd_numbers(content, "", reasons)
-    if reasons and isinstance(plain, dict):
-        plain[NOT_FINITE] = reasons
-    return json.dumps(plain, indent=indent, allow_nan=False, default=str)
+    return json.dumps(_strict(content), indent=indent, allow_nan=False, default=str)
 
 
-def _without_odd_numbers(value: Any, place: str, reasons: dict[str, str]) -> Any:
+def _strict(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
-    if _is_odd(value):
-        reasons[place] = REASONS[str(float(value))]
-        return None
     if isinstance(value, Mapping):
-        parts = {str(name): item for name, item in value.items()}
-        return {
-            name: _without_odd_numbers(item, f"{place}.{name}" if place else name, reasons)
-            for name, item in parts.items()
-        }
+        return {str(name): _strict(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_odd_numbers(v, f"{place}[{i}]", reasons) for i, v in enumerate(value)]
-    return value
+        return [_strict(item) for item in value]
+    return None if _is_odd(value) else value
 
 
 def _is_odd(value: object) -> bool:
@@ -235,7 +217,7 @@ def _decoded(arrays: Arrays) -> Any:
             return arrays[content[ARRAY]]
         if content.keys() == {SET}:
             return frozenset(content[SET])
-        if content.keys() == {NOT_FINITE} and content[NOT_FINITE] in REASONS:
+        if content.keys() == {NOT_FINITE}:
             return float(content[NOT_FINITE])
         return content
 

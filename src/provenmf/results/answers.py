@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.results.certificate import Certificate
-from provenmf.results.display import Record, summary
+from provenmf.results.display import Record, component_lines, summary
 from provenmf.results.estimates import ErrorBars, plural
 from provenmf.results.factorization import Factorization
 
@@ -368,14 +368,8 @@ class Answer(Record):
         return replace(self, component_names=tuple(new), factorization=fit)
 
     def __str__(self) -> str:
-        """Return the components with their sizes and largest entries, the largest first."""
-        largest = self.largest(6)
-        width = max(map(len, self.component_names))
-        lines = [
-            f"{self.component_names[i]:{width}}{self.share[i]:7.1%}  {', '.join(largest[i])}"
-            for i in np.argsort(-self.share, kind="stable").tolist()
-        ]
-        return "\n".join([repr(self), *lines])
+        """Return the components with their sizes and largest entries."""
+        return "\n".join([repr(self), *component_lines(self)])
 
     def __repr__(self) -> str:
         word, row = self.words.component, self.words.row

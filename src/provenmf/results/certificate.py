@@ -128,11 +128,8 @@ class Certificate:
             "method": self.method,
             "checks": [vars(check).copy() for check in self.checks],
             "bounds": dict(self.bounds),
-            "measures": {
-                name: list(value) if isinstance(value, tuple) else value
-                for name, value in self.measures.items()
-            },
-            "evidence": None if self.evidence is None else self.evidence.to_dict(),
+            "measures": dict(self.measures),
+            "evidence": None if self.evidence is None else vars(self.evidence).copy(),
             "meanings": self.meanings(),
         }
 
@@ -140,22 +137,6 @@ class Certificate:
         """Return a sentence for each number, by its name."""
         measured = {name: meaning(name) for name in self.measures}
         return measured | {name: proved(name) for name in self.bounds}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Certificate:
-        """Undo `to_dict`; the result is marked as not recomputed. The verdict is formed anew."""
-        evidence = content.get("evidence")
-        return cls(
-            method=content["method"],
-            checks=tuple(Check(**check) for check in content["checks"]),
-            bounds=dict(content["bounds"]),
-            measures={
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in content["measures"].items()
-            },
-            evidence=None if evidence is None else Evidence.from_dict(evidence),
-            recomputed=False,
-        )
 
     def __str__(self) -> str:
         from provenmf.results.verdict import printed

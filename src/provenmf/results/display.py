@@ -47,29 +47,60 @@ def answer_html(answer: Answer, title: str) -> str:
 
 
 def _component_table(answer: Answer) -> str:
-    largest = answer.largest(MOST_ENTRIES)
-    shares = answer.share
-    shown = range(min(answer.n_components, MOST_ROWS))
-    anchors = [answer.anchor_name(number) for number in shown]
-    header = ["", "share", *(["anchor"] if any(anchors) else []), answer.words.largest]
-    rows = [
-        [
-            answer.component_names[number],
-            f"{shares[number]:.1%}",
-            *([anchors[number]] if any(anchors) else []),
-            ", ".join(map(str, largest[number])),
-        ]
-        for number in shown
+    rows = component_rows(answer, MOST_ENTRIES)
+    has_anchors = any(anchor for _, _, anchor, _ in rows)
+    header = ["", "share", *["anchor"] * has_anchors, answer.words.largest]
+    lines = [
+        [name, f"{share:.1%}", *[anchor] * has_anchors, ", ".join(map(str, largest))]
+        for name, share, anchor, largest in rows[:MOST_ROWS]
     ]
-    left_out = answer.n_components - len(shown)
-    more = f"<p>and {left_out} more</p>" if left_out else ""
-    body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
+    more = f"<p>and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""
+    body = "".join(f"<tr>{_cells('td', line)}</tr>" for line in lines)
     return f"<table><tr>{_cells('th', header)}</tr>{body}</table>{more}"
 
 
 def _cells(tag: str, texts: Iterable[str]) -> str:
     """Return table cells aligned to the left; notebooks align them to the right."""
     return "".join(f'<{tag} style="text-align: left">{escape(text)}</{tag}>' for text in texts)
+
+
+def component_lines(answer: Answer, width: int = 80) -> list[str]:
+    """Return a table of the components: name, share, anchor, largest entries; cut at the width."""
+    rows = component_rows(answer)
+    name_width = max(len(name) for name, *_ in rows)
+    anchor_width = max(len(anchor) for _, _, anchor, _ in rows)
+    anchor_width = anchor_width and min(max(anchor_width, len("anchor")), 18)
+
+    def line(name: str, share: str, anchor: str, entries: Sequence[str]) -> str:
+        text = f"{name:{name_width}}  {share:>6}  "
+        if anchor_width:
+            text += f"{cut(anchor, anchor_width):{anchor_width}}  "
+        text += cut(entries[0], max(width - len(text), 8)) if entries else ""
+        for entry in entries[1:]:  # whole names only
+            if len(text) + 2 + len(entry) > width:
+                break
+            text += f"  {entry}"
+        return cut(text, width).rstrip()
+
+    header = line("", "share", "anchor", [answer.words.largest])
+    return [header] + [
+        line(name, f"{share:.1%}", anchor, entries) for name, share, anchor, entries in rows
+    ]
+
+
+def cut(text: str, width: int) -> str:
+    """Cut to a width, on one line."""
+    text = " ".join(text.split("\n"))
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def component_rows(answer: Answer, n: int = 10) -> list[tuple[str, float, str, list[str]]]:
+    """Return name, share of everything, anchor, largest entries (or members) of each component."""
+    shares, largest = answer.share, answer.largest(n)
+    return [
+        (name, float(shares[i]), answer.anchor_name(i), largest[i])
+        for i, name in enumerate(answer.component_names)
+    ]
 
 
 # The report stands above the records and knows their types, so that its module is named here and

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,23 +159,6 @@ class Evidence:
         if typical > LARGE.get(self.measure, math.inf):
             text += f": rely on the largest entries only, or use more {self.row}s"
         return [f"{text}."]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {
-            field.name: list(value) if isinstance(value, tuple) else value
-            for field in fields(self)
-            for value in [getattr(self, field.name)]
-        }
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Evidence:
-        """Undo `to_dict`."""
-        given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in content.items()
-        }
-        return cls(**given)
 
 
 def plural(word: str) -> str:

@@ -1,6 +1,5 @@
 """Evidence on unseen rows: validity on null data, power on drawn data, bad input."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -155,10 +154,8 @@ def test_weights_are_those_of_em_on_seen_columns_and_predict_unseen_ones():
         assert np.allclose(w, v)
 
 
-def test_the_record_goes_to_json_and_back():
+def test_the_sentence_speaks_of_the_application():
     evidence = judged(drawn(6), 4, noun="topic", row="document")
-    again = Evidence.from_dict(json.loads(json.dumps(evidence.to_dict())))
-    assert again == evidence
     assert "All 4 topics are confirmed in documents" in evidence.sentences()[0]
 
 

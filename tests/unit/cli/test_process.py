@@ -26,14 +26,14 @@ def test_help_imports_nothing_heavy():
 
 WAITING = """
 import sys, time
-import provenmf.io
+import provenmf.io.records
 from provenmf.cli.main import main
 
 def wait(path):
     print("waiting", flush=True)
     time.sleep(60)
 
-provenmf.io.load = wait
+provenmf.io.records.load = wait
 sys.argv = ["provenmf", "report", "result.npz"]
 main()
 """

@@ -21,15 +21,9 @@ def refuse(text: str) -> None:
     raise AssertionError(f"{text} is not JSON")
 
 
-def test_what_is_not_finite_is_null_with_a_reason():
+def test_what_is_not_finite_is_null():
     found = json.loads(strict_json(ODD), parse_constant=refuse)
-    assert found["a"] == [1.5, None, [None, "x"]]
-    assert found["not_finite"] == {
-        "a[1]": "infinite",
-        "a[2][0]": "minus infinite",
-        "b.c": "not a number",
-        "d": "not a number",
-    }
+    assert found == {"a": [1.5, None, [None, "x"]], "b": {"c": None}, "d": None}
 
 
 def test_our_own_files_keep_every_number(tmp_path):
