@@ -70,6 +70,11 @@ def certify(
         )
     estimator = estimator_of(factorization)
     blocks = estimator._blocks(X, reset=True)
+    columns = factorization.components.shape[1]
+    if blocks.shape[1] != columns:
+        raise InvalidInput(
+            f"the new rows have {blocks.shape[1]} columns, those of the result {columns}"
+        )
     _check_factors(factorization, blocks.shape)
     bare = replace(factorization, trace=Trace(), certificate=None)
     fit = estimator._measured(blocks, bare, full=True)
@@ -146,5 +151,10 @@ def weights_of(X: object, factorization: Factorization) -> NDArray[Any]:
     """Return weights (n, k) of the rows of X by the method that made the factorization."""
     estimator = estimator_of(factorization)
     blocks = estimator._blocks(X, reset=True)
+    columns = factorization.components.shape[1]
+    if blocks.shape[1] != columns:
+        raise InvalidInput(
+            f"the new rows have {blocks.shape[1]} columns, those of the result {columns}"
+        )
     weights: NDArray[Any] = estimator._encode(blocks, factorization.components)
     return weights

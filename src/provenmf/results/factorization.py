@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -308,3 +309,13 @@ class Factorization(Record):
         from provenmf.results.answers import as_answer
 
         return as_answer(self).to_anndata(data)
+
+    def transform(self, data: object) -> NDArray[Any]:
+        """Return the weights (n, k) of new rows, found as those of this result were.
+
+        Parameters
+        ----------
+        data : array, sparse matrix, data frame or AnnData
+            Rows with the columns of the data that were factorized.
+        """
+        return import_module("provenmf.methods.certify").weights_of(data, self)

@@ -16,7 +16,7 @@ from provenmf.cli.analysis import as_dict
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.io import Corpus
 from provenmf.io.images import as_cube
-from provenmf.methods import methods
+from provenmf.methods import make_estimator, methods
 from provenmf.methods.certify import certify
 from provenmf.report import render
 from provenmf.results import Answer, Factorization, as_answer
@@ -148,6 +148,17 @@ def test_weights_of_the_same_images_are_the_same(method):
     np.testing.assert_allclose(result.transform(images[:9] / 2), result.weights[:9] / 2, atol=1e-9)
     with pytest.raises(InvalidInput, match="5 x 5"):
         result.transform(np.ones((2, 5, 5)))
+
+
+@pytest.mark.parametrize("method", ["hals", "poisson", "spa"])
+def test_a_loaded_factorization_finds_the_weights_of_new_rows(method, tmp_path):
+    rows = load_digits().data[:80]
+    model = make_estimator(method, 4, certify=False).fit(rows[:60])
+    model.factorization_.save(tmp_path / "fit.npz")
+    again = load(tmp_path / "fit.npz")
+    np.testing.assert_array_equal(again.transform(rows[60:]), model.transform(rows[60:]))
+    with pytest.raises(InvalidInput, match="the new rows have 5 columns, those of the result 64"):
+        again.transform(rows[:, :5])
 
 
 def test_tables_have_names(results, monkeypatch):
