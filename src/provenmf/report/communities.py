@@ -19,11 +19,17 @@ MEMBERS = 10
 def found(answer: Communities) -> list[Element]:
     """Return the elements of the first tab."""
     memberships = answer.memberships
-    mixed = float(np.mean(memberships.max(axis=1) < 0.9))
-    summary = (
-        f"{answer.n_components} communities among {len(memberships):,} nodes. {mixed:.0%} of the "
-        "nodes belong to several communities: their largest share is below 90%."
-    )
+    mixed = f"{float(np.mean(memberships.max(axis=1) < 0.9)):.0%}"
+    summary = f"{answer.n_components} communities among {len(memberships):,} nodes. "
+    if answer.memberships_from == "labels":  # half of the share is the label
+        summary += (
+            f"Each node has one main community; {mixed} of the nodes have more than a fifth of "
+            "their links elsewhere."
+        )
+    else:
+        summary += (
+            f"{mixed} of the nodes belong to several communities: their largest share is below 90%."
+        )
     names = list(answer.component_names)
     corners, everyone = circle(len(names)), np.arange(len(memberships))
     between = matrix.map_between(
@@ -47,7 +53,7 @@ def found(answer: Communities) -> list[Element]:
         *_network(answer),
         *([between] if len(names) > 1 else []),
         matrix.weights_map(answer, "Memberships", "membership"),
-        *_spectrum(answer),
+        *(_spectrum(answer) if answer.memberships_from == "eigenvectors" else []),
     ]
 
 
@@ -67,6 +73,8 @@ def _card(answer: Communities, community: int) -> Card:
 
 
 def _star(answer: Communities) -> str:
+    if answer.memberships_from != "eigenvectors":
+        return "the node with the largest share, of several the one with most links"
     if answer.n_averaged is None:
         return "the node that represents the community: in the model it belongs to no other"
     return "the node from which the search for the community started"

@@ -29,11 +29,14 @@ def found(answer: Parts) -> list[Element]:
         f"{answer.n_components} parts of {len(answer.weights):,} images of "
         f"{height} × {width} pixels."
     )
+    brightness = answer.weights * np.abs(answer.components).sum(axis=1)
     return [
         Paragraph(summary),
         Gallery("Parts", parts, CAPTION),
         *_examples(answer),
-        matrix.weights_map(answer, "Which image uses which part"),
+        matrix.weights_map(
+            answer, "Which image uses which part", "sum of the pixels from the part", brightness
+        ),
     ]
 
 

@@ -49,6 +49,9 @@ class Communities(Answer):
         Each edge once, low node first; only for graphs of up to 500 nodes.
     rank_correlation : float or None
         With known memberships, see `compared_with`.
+    memberships_from : str
+        "eigenvectors"; "shares" of a node's links; or "labels": half of a membership is the node's
+        likeliest community, the other half the share of its links there.
 
     See Also
     --------
@@ -77,6 +80,13 @@ class Communities(Answer):
     edges: Annotated[NDArray[np.intp], Shape("edges", 2, below="nodes")] | None = None
     rank_correlation: float | None = None
     n_averaged: Annotated[NDArray[np.intp], Shape("k")] | None = None
+    memberships_from: str = "eigenvectors"
+
+    @property
+    def found_by(self) -> str:
+        """What found the memberships: the likelihood of the links, or the method."""
+        spectral = self.memberships_from == "eigenvectors"
+        return self.factorization.method if spectral else "likelihood of the links"
 
     @property
     def weights(self) -> NDArray[np.float64]:

@@ -158,6 +158,7 @@ def find_communities(
         memberships=members.memberships,
         undetermined=members.undetermined,
         n_averaged=members.n_averaged,
+        memberships_from=members.source,
         error_bars=members.error_bars,
     )
     return confirm(graph, answer) if evidence else answer
@@ -165,12 +166,13 @@ def find_communities(
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """Memberships of all nodes, which are undetermined, nodes averaged, and error bars."""
+    """Memberships of all nodes, which are undetermined, nodes averaged, error bars, and source."""
 
     memberships: NDArray[np.float64]
     undetermined: NDArray[np.bool_]
     n_averaged: NDArray[np.intp] | None = None
     error_bars: ErrorBars | None = None
+    source: str = "eigenvectors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,7 +290,7 @@ def _by_links(
     alone = np.asarray(adjacency.sum(axis=1)).ravel() == 0
     found[alone] = found[~alone].mean(axis=0)
     order = best_assignment(spectral.memberships.T @ found)[1]  # keep the order of the others
-    return Members(found[:, order], alone), [note]
+    return Members(found[:, order], alone, source=chosen), [note]
 
 
 def _representatives(adjacency: sp.csr_array, memberships: NDArray[np.float64]) -> NDArray[np.intp]:

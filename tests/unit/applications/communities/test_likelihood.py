@@ -16,6 +16,7 @@ from provenmf.applications.communities.likelihood import (
     single_links,
 )
 from provenmf.datasets.networks import mixed_membership_network
+from provenmf.report import render
 
 QUICK = {"certify": False, "evidence": False}
 
@@ -51,6 +52,10 @@ def test_labelled_communities_with_hubs_are_found_and_every_node_is_reached():
     assert any("held-out links are likelier" in note for note in found.notes)
     np.testing.assert_allclose(found.memberships.sum(axis=1), 1)
     assert found.error_bars is None
+    assert (found.memberships_from, found.found_by) == ("labels", "likelihood of the links")
+    page = render(found)
+    assert "likelihood of the links" in page and "eigenvalue 1" not in page
+    assert "eigenvalue 1" in render(spectral)
     assert (found.memberships[found.pure_nodes].argmax(axis=1) == np.arange(5)).all()
 
 
