@@ -318,4 +318,5 @@ class Factorization(Record):
         data : array, sparse matrix, data frame or AnnData
             Rows with the columns of the data that were factorized.
         """
-        return import_module("provenmf.methods.certify").weights_of(data, self)
+        weights: NDArray[Any] = import_module("provenmf.methods.certify").weights_of(data, self)
+        return weights
