@@ -7,13 +7,13 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from numbers import Integral, Real
-from threading import Lock, get_ident
+from queue import SimpleQueue
+from threading import Lock, Thread, get_ident
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from threadpoolctl import ThreadpoolController
@@ -156,32 +156,40 @@ blas_threads = BlasThreads()
 _most: ContextVar[int | None] = ContextVar("provenmf_threads", default=None)
 
 
-class blas_limited_to:
-    """A context in which BLAS takes no more than this number of threads.
+@contextmanager
+def set_inside(variable: ContextVar[Value], value: Value) -> Iterator[None]:
+    """Give a context variable this value inside the context, whatever a signal handler raises."""
+    before = variable.get()
+    try:
+        variable.set(value)
+        yield
+    finally:
+        variable.set(before)
 
-    Not a generator: a signal has fewer places to interrupt it between entering and the block.
+
+@contextmanager
+def blas_limited_to(threads: int) -> Iterator[None]:
+    """Limit BLAS inside the context to this number of threads.
+
+    A signal handler may raise as `leave` begins: then it is called again. If one raises before a
+    `with` statement has taken over, Python drops this generator, which ends it the same way.
     """
-
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-
-    def __enter__(self) -> None:
-        self._limit = blas_threads.enter(self._threads)
-
-    def __exit__(self, *error: object) -> None:
-        blas_threads.leave(self._limit)
+    limit = blas_threads.enter(threads)
+    try:
+        yield
+        blas_threads.leave(limit)
+    except BaseException:
+        blas_threads.leave(limit)
+        raise
 
 
 @contextmanager
 def at_most(threads: int) -> Iterator[None]:
     """Limit BLAS and compiled loops inside the context to this number of threads."""
     already = _most.get()
-    token = _most.set(threads if already is None else min(threads, already))
-    try:
-        with blas_limited_to(threads):
-            yield
-    finally:
-        _most.reset(token)
+    least = threads if already is None else min(threads, already)
+    with set_inside(_most, least), blas_limited_to(threads):
+        yield
 
 
 @cache
@@ -231,24 +239,77 @@ def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_ro
         work()
         return
     with blas_limited_to(1):
-        helpers = [_pool().submit(copy_context().run, work) for _ in range(threads - 1)]
+        helpers = [InBackground(work) for _ in range(threads - 1)]
         try:
             work()
         finally:
             slices.clear()
             for helper in helpers:
-                if not helper.cancel():
-                    helper.result()
+                helper.result()
+
+
+class InBackground(Generic[Value]):
+    """A call that a helper thread makes, or whoever asks for its result before one has begun.
+
+    Free of Python's own conditions, semaphores and futures: a signal handler may raise while they
+    hold a lock, and the process would wait for it at its end.
+    """
+
+    def __init__(self, function: Callable[..., Value], *arguments: Any) -> None:
+        self._call = partial(copy_context().run, function, *arguments)
+        self._tickets, self._ended = deque([None]), SimpleQueue[None]()
+        self._outcome: tuple[Value | None, BaseException | None] | None = None
+        _tasks().put(self._run)
+
+    def _run(self) -> None:
+        """Make the call, unless it has begun."""
+        try:
+            self._tickets.pop()
+        except IndexError:
+            return
+        except BaseException as error:  # of a signal handler
+            self._outcome = None, error
+            raise
+        try:
+            self._outcome = self._call(), None
+        except BaseException as error:
+            self._outcome = None, error
+        self._ended.put(None)
+
+    def result(self) -> Value:
+        """Return what the call returned, or raise what it raised."""
+        self._run()
+        self.wait()
+        value, error = self._outcome  # type: ignore[misc]
+        if error is not None:
+            raise error
+        return value  # type: ignore[return-value]
+
+    def wait(self) -> None:
+        """Wait for the end of the call if it has begun; otherwise it never will."""
+        try:
+            self._tickets.pop()
+        except IndexError:
+            if self._outcome is None:
+                self._ended.get()
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    """Return the pool of the process; starting threads takes longer than many kernels."""
-    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="provenmf")
+def _tasks() -> SimpleQueue[Callable[[], None]]:
+    """Return what the helper threads of the process are to do; starting them takes a while."""
+    tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def help_out() -> None:
+        while True:
+            tasks.get()()
+
+    for _ in range(usable_cores()):
+        Thread(target=help_out, name="provenmf", daemon=True).start()
+    return tasks
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_tasks.cache_clear)  # threads do not survive a fork
 
 
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -297,12 +358,10 @@ def resources(*, memory: str | float | None = None, n_jobs: int | None = None) -
     >>> model.components_.shape
     (3, 8)
     """
-    token = _memory.set(_memory.get() if memory is None else bytes_of(memory))
-    try:
-        with nullcontext() if n_jobs is None else at_most(threads_of(n_jobs)):
-            yield
-    finally:
-        _memory.reset(token)
+    most = _memory.get() if memory is None else bytes_of(memory)
+    own = nullcontext() if n_jobs is None else at_most(threads_of(n_jobs))
+    with set_inside(_memory, most), own:
+        yield
 
 
 def memory_budget() -> float:

@@ -137,6 +137,21 @@ class InvalidInput(Message, ProvenmfError, ValueError):
     """
 
 
+class NotNumbers(InvalidInput, TypeError):
+    """Data have entries of a type that stands for no number.
+
+    Examples
+    --------
+    >>> from provenmf import SPA
+    >>> from provenmf.errors import NotNumbers
+    >>> try:
+    ...     SPA(1).fit([[{}, 1.0]])
+    ... except NotNumbers as error:
+    ...     print(error)
+    float() argument must be a string or a real number, not 'dict'
+    """
+
+
 class UnreadableFile(InvalidInput):
     """A file is missing, truncated, foreign, or from a newer version of provenmf.
 

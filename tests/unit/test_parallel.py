@@ -263,7 +263,8 @@ def test_a_signal_handler_that_raises_leaves_no_limit():
     def interrupt(*_):
         raise TimeoutError
 
-    before, draws = blas_threads(), np.random.default_rng(0)
+    before, most = blas_threads(), available_threads()
+    draws = np.random.default_rng(0)
     X, previous = draws.random((60, 8)), signal.signal(signal.SIGALRM, interrupt)
     try:
         for _ in range(60):
@@ -274,6 +275,7 @@ def test_a_signal_handler_that_raises_leaves_no_limit():
                     with at_most(1), blas_limited_to(1):
                         pass
             assert blas_threads() == before and not blas_threads_inside._inside
+            assert available_threads() == most
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)

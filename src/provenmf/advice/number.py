@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks
 from provenmf.data.base import MappedBlocks
+from provenmf.data.door import at_safe_scale
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
@@ -80,6 +81,7 @@ class RankEvidence:
 
 def rank_evidence(blocks: Blocks) -> list[RankEvidence]:
     """Return the suggestions for the number of components."""
+    blocks = at_safe_scale(blocks)
     negative, total = blocks.map_reduce(_negative_squares)
     nonnegative = negative <= SETTINGS.negligible * total
     if nonnegative and negative:  # noise below a baseline must not change the number

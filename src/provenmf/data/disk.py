@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -17,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.budget import block_bytes, room_for_parts
+from provenmf.budget import InBackground, block_bytes, room_for_parts
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
 from provenmf.io.arrays import ArrayFile, FileState, npy_header
@@ -49,13 +48,15 @@ class FileBlocks(Blocks):
         if len(ranges) == 1:
             yield *ranges[0], self.read(*ranges[0])
             return
-        with ThreadPoolExecutor(1, thread_name_prefix="provenmf-reading") as reader:
-            coming = reader.submit(self.read, *ranges[0])
+        coming = InBackground(self.read, *ranges[0])
+        try:
             for place, following in zip(ranges, [*ranges[1:], None]):
                 block = coming.result()
                 if following is not None:
-                    coming = reader.submit(self.read, *following)
+                    coming = InBackground(self.read, *following)
                 yield *place, block
+        finally:
+            coming.wait()  # whoever stops early may close the file
 
     def in_double_precision(self) -> Self:
         """Return the same source, converted as it is read."""

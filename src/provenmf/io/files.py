@@ -24,6 +24,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 
+from provenmf.budget import set_inside
 from provenmf.errors import InvalidInput, MissingExtra, ProvenmfError, TooLarge, UnreadableFile
 
 # A file may unfold to this many bytes, or to LARGEST_RATIO times its size if that is more.
@@ -64,11 +65,8 @@ def unlimited() -> Iterator[None]:
     >>> with unlimited():
     ...     pass  # read_matrix("huge.npz")
     """
-    token = _lifted.set(True)
-    try:
+    with set_inside(_lifted, True):
         yield
-    finally:
-        _lifted.reset(token)
 
 
 def allowed_bytes(path: Path) -> int | None:

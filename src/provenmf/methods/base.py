@@ -22,7 +22,7 @@ from provenmf.certificate import optimality, uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.data.door import Labeled, check_unchanged, examine_entries, labeled
-from provenmf.errors import InvalidInput, warn_user
+from provenmf.errors import InvalidInput, NotNumbers, warn_user
 from provenmf.linalg.nnls import Constraint, encoder
 from provenmf.linalg.storage import numbers, own_rows, plain
 from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
@@ -123,7 +123,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         except InvalidInput:
             raise
-        except (ValueError, TypeError) as error:  # scikit-learn's message for unusable data
+        except TypeError as error:  # scikit-learn's checks expect a TypeError
+            raise NotNumbers(str(error)) from error
+        except ValueError as error:  # scikit-learn's message for unusable data
             raise InvalidInput(str(error)) from error
 
     def _check_columns(self, X: Any, given: Labeled, blocks: Blocks, *, reset: bool) -> None:

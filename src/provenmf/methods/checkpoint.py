@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import provenmf
+from provenmf.budget import set_inside
 from provenmf.data import Blocks
 from provenmf.data.door import fingerprint_of
 from provenmf.errors import InvalidInput, UnreadableFile, warn_user
@@ -212,11 +213,8 @@ class RunFile:
 @contextmanager
 def checkpointing(keeper: Keeper) -> Iterator[Keeper]:
     """Let all runs inside write to the keeper's folder."""
-    token = present_keeper.set(keeper)
-    try:
+    with set_inside(present_keeper, keeper):
         yield keeper
-    finally:
-        present_keeper.reset(token)
 
 
 # Parameters that change neither the iterations nor what they compute; one may ask for more of them.

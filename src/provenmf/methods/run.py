@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
+from provenmf.budget import set_inside
 from provenmf.errors import InvalidInput, was_interrupted
 from provenmf.results import StopReason, Trace
 
@@ -216,10 +217,9 @@ def interruption(on_interrupt: OnInterrupt) -> Iterator[Interruption | None]:
         yield present
         return
     present = Interruption()
-    token = _present.set(present)
-    previous = signal.signal(signal.SIGINT, present.handle)
-    try:
-        yield present
-    finally:
-        signal.signal(signal.SIGINT, previous)
-        _present.reset(token)
+    with set_inside(_present, present):
+        try:
+            signal.signal(signal.SIGINT, present.handle)
+            yield present
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

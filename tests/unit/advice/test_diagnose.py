@@ -1,6 +1,7 @@
 """The advisor finds planted numbers and admits when it does not know."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -145,3 +146,10 @@ def test_hals_is_compared_with_the_methods_that_have_a_theory():
     assert "AND fits the data by its error alone" in " ".join(text.split())
     assert text.count("hals") == 1 and max(map(len, text.splitlines())) <= 80
     assert found.to_dict()["polished"]["measures"]["relative_error"] < 1e-2
+
+
+def test_squares_that_overflow_are_refused_before_they_are_formed():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InvalidInput, match="outside 1e-60 to 1e60"):
+            diagnose(1e200 * np.random.default_rng(0).random((9, 4)))

@@ -104,7 +104,7 @@ def test_groups_are_near_their_leader_and_means_are_means():
     assert groups.sizes.tolist() == [5, 5, 5, 5]
     assert groups.first.tolist() == [0, 5, 10, 15]
     np.testing.assert_allclose(groups.means, rows.reshape(4, 5, 6).mean(axis=1))
-    with pytest.raises(InvalidInput, match="all rows are zero"):
+    with pytest.raises(InvalidInput, match="all pixels are zero"):
         group_rows(np.zeros((4, 3)), 2)
 
 
