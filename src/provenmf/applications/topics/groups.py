@@ -8,19 +8,14 @@ A document is a row of unit length by two weightings of its words: its counts ti
 notation of `cooccurrence`, and its leading singular coordinates by tf-idf. Neither is better on all
 texts, k coordinates may miss a subject, and many hold noise. So k-means (spherical, Dhillon & Modha
 2001) groups documents in several numbers of coordinates between k and 4k of each, into k and into
-4k groups. Four groupings into k sum these up:
-
-- k-means on the indicators of the coarse groups (cluster ensembles, Strehl & Ghosh 2002), which
-  makes groups of similar size;
-- average linkage on the share of the fine groups that two documents have in common (Fred & Jain
-  2005), which keeps a large subject together beside small ones;
-- the same for fine and coarse groups together, which is between the two;
-- the normalized cut of the graph of these shares (Ng, Jordan & Weiss 2002), which keeps large
-  subjects together but makes no tiny groups.
-
-The one whose groups are best separated by both weightings is taken (mean silhouette, Rousseeuw
-1987). Topics are the words of the groups after a few steps of expectation and maximization, which
-also allow a document several topics.
+4k groups. Two groupings into k sum these up: k-means on the indicators of the coarse groups
+(cluster ensembles, Strehl & Ghosh 2002), which makes groups of similar size, and average linkage on
+the share of the fine groups that two documents have in common (Fred & Jain 2005), which keeps a
+large subject together beside small ones. The one whose groups are better separated (mean
+silhouette, Rousseeuw 1987) and agree better with the ensemble (mean normalized mutual information,
+the objective of Strehl & Ghosh) is taken: by separation alone, a few near-duplicates against
+everything else win. Topics are the words of the groups after a few steps of expectation and
+maximization, which also allow a document several topics.
 
 `topic_numbers` compares numbers of such topics by held-out words and by coherence.
 """
@@ -64,7 +59,7 @@ class Settings:
 
     coordinates : how many of the coordinates beyond k each grouping uses, as shares.
     finer : groups of a fine grouping, for each topic; with 2, large subjects of TDT2 are divided.
-    starts : random starts where groupings are summed up; each of them has one.
+    starts : random starts of k-means on the indicators; all others have one.
     rounds : of k-means, at most; few documents move after ten.
     documents : grouped at most, drawn at random: linkage takes the square of their number.
     steps : of expectation and maximization. Three to ten make no difference for the documents'
@@ -139,11 +134,14 @@ def group(views: Sequence[Singles], k: int, rng: np.random.Generator) -> Labels:
     found = [
         k_means(indicators(coarse).toarray(), k, SETTINGS.starts, rng),
         linked(fine, k),
-        linked(coarse + fine, k),
-        cut(fine, k, rng),
     ]
     whole = [unit_rows(rows) for rows in views]
-    return max(found, key=lambda labels: sum(silhouette(rows, labels) for rows in whole))
+    scores = [
+        np.mean([silhouette(rows, labels) for rows in whole])
+        * np.mean([mutual_information(labels, other) for other in coarse + fine])
+        for labels in found
+    ]
+    return found[int(np.argmax(scores))]
 
 
 def indicators(groupings: Sequence[Labels]) -> sp.csr_array:
@@ -153,14 +151,6 @@ def indicators(groupings: Sequence[Labels]) -> sp.csr_array:
     n, m = columns.shape
     ones = np.ones(n * m, dtype=np.float32)
     return sp.csr_array((ones, columns.ravel(), np.arange(0, n * m + 1, m)), (n, int(sizes.sum())))
-
-
-def cut(groupings: Sequence[Labels], k: int, rng: np.random.Generator) -> Labels:
-    """Return k groups by the normalized cut of the graph of shares of common groups."""
-    members = indicators(groupings)
-    degrees = members @ members.sum(axis=0)
-    scaled = sp.csr_array(sp.diags_array(1.0 / np.sqrt(degrees)) @ members)
-    return k_means(unit_rows(leading_singular(scaled, k)[0]), k, SETTINGS.starts, rng)
 
 
 def linked(groupings: Sequence[Labels], k: int) -> Labels:
@@ -194,6 +184,19 @@ def silhouette(rows: Singles, labels: Labels) -> float:
     nearest = distances.min(axis=1)
     scores = (nearest - within) / np.maximum(np.maximum(nearest, within), 1e-12)
     return float(np.where(sizes[labels] > 1, scores, 0.0).mean())
+
+
+def mutual_information(first: Labels, second: Labels) -> float:
+    """Return the mutual information of two groupings over the mean of their entropies."""
+    table = np.zeros((int(first.max()) + 1, int(second.max()) + 1))
+    np.add.at(table, (first, second), 1.0 / len(first))
+
+    def entropy(shares: Floats) -> float:
+        positive = shares[shares > 0]
+        return float(-(positive * np.log(positive)).sum())
+
+    alone = entropy(table.sum(axis=0)) + entropy(table.sum(axis=1))
+    return 2.0 * (alone - entropy(table)) / alone if alone > 0 else 0.0
 
 
 def k_means(rows: Singles, k: int, starts: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -29,13 +29,7 @@ ACCURACY = 3e-3  # stop when fewer than this share of a document's words changes
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 inner = inner_njit(error_model="numpy", fastmath=FAST)
-# For what is called in one place: it compiles faster there than by itself.
-inlined = inner_njit(error_model="numpy", fastmath=FAST, inline="always")
-
-# Rounds with all topics. Not a literal 6, for which numba compiles a separate function.
-FIRST_ROUNDS = np.int64(6)
-LANES = np.int64(32)  # four vectors of eight single-precision numbers
-NEGLIGIBLE = 0.02  # occurrences; a topic that holds fewer after these rounds is left out
+LANES = 8  # single-precision numbers in a vector; rows are padded so that loops have no remainder
 
 
 @inner
@@ -53,76 +47,6 @@ def digamma_exponential(x: float) -> float:
     return float(x * np.exp(-0.5 / x - series - shift))
 
 
-@inner
-def padded_width(k: int) -> int:
-    """Round k up to a multiple of `LANES`, so that vectorized loops leave no scalar remainder."""
-    return int(-(-k // LANES) * LANES)
-
-
-@inlined
-def gathered(words: Reals, rows: Ints, store: Reals) -> Reals:
-    """Copy the given rows of words into the store, padded with zeros to the padded width."""
-    n, k, width = len(rows), words.shape[1], padded_width(words.shape[1])
-    part = store[: n * width].reshape((n, width))
-    for i in range(n):
-        row = words[rows[i]]
-        for j in range(k):
-            part[i, j] = row[j]
-        for j in range(k, width):
-            part[i, j] = 0.0
-    return part
-
-
-@inlined
-def narrowed_in_place(part: Reals, topics: Ints, store: Reals) -> Reals:
-    """Move the given columns, in increasing order, of gathered rows to the front of the store."""
-    n, k, width = len(part), len(topics), padded_width(len(topics))
-    narrow = store[: n * width].reshape((n, width))
-    for i in range(n):
-        for j in range(k):
-            narrow[i, j] = part[i, topics[j]]
-        for j in range(k, width):
-            narrow[i, j] = 0.0
-    return narrow
-
-
-@inner
-def share_out_in_place(
-    words: Reals, counts: Reals, rounds: int, tol: float, prior: Floats, gamma: Floats
-) -> None:
-    """Iterate gamma = prior + counts shared out by exp(psi(gamma)) words, at most `rounds` times.
-
-    words (different words, topics) are the probabilities of one document's words in the topics;
-    columns beyond the topics are zero. They and the counts have one precision, as the sums do.
-    """
-    (n, width), k = words.shape, len(gamma)
-    ease, shared = np.zeros(width, words.dtype), np.empty(width, words.dtype)
-    zero = words.dtype.type(0)  # a plain 0.0 would make sums doubles, twice as slow
-    length = 0.0
-    for i in range(n):
-        length += counts[i]
-    for _ in range(rounds):
-        for j in range(k):
-            ease[j] = digamma_exponential(gamma[j])
-        for j in range(width):
-            shared[j] = zero
-        for i in range(n):
-            norm = zero
-            for j in range(width):
-                norm += ease[j] * words[i, j]
-            if norm > zero:
-                factor = counts[i] / norm
-                for j in range(width):
-                    shared[j] += factor * words[i, j]
-        change = 0.0
-        for j in range(k):
-            new = prior[j] + ease[j] * shared[j]
-            change += abs(new - gamma[j])
-            gamma[j] = new
-        if change <= tol * length:
-            return
-
-
 @kernel
 def infer_rows_in_place(
     pointers: Ints,
@@ -138,36 +62,51 @@ def infer_rows_in_place(
 ) -> None:
     """Write the parameters of documents start .. stop-1 into out; words[w] is p(w | topic).
 
-    Loops and no array expressions, which would take three more seconds to compile.
+    Each round is gamma = prior + counts shared out by exp(psi(gamma)) words. words (words, width)
+    has columns of zeros beyond the topics. It and the values have one precision, as sums do. Loops
+    and no array expressions, which take long to compile.
     """
-    k = words.shape[1]
-    longest = 0
+    k, width = len(prior), words.shape[1]
+    ease, shared, gamma = np.zeros(width, words.dtype), np.empty(width, words.dtype), np.empty(k)
+    zero = words.dtype.type(0)  # a plain 0.0 would make sums doubles, twice as slow
     for row in range(start, stop):
-        longest = max(longest, pointers[row + 1] - pointers[row])
-    store = np.zeros(longest * padded_width(k), words.dtype)
-    chosen = np.empty(k, dtype=np.int64)
-    few_prior, few_gamma, gamma = np.empty(k), np.empty(k), np.empty(k)
-    for row in range(start, stop):
-        first, n = pointers[row], pointers[row + 1] - pointers[row]
-        own, counts = columns[first : first + n], values[first : first + n]
-        length = 0.0
-        for i in range(n):
-            length += counts[i]
+        first, last = pointers[row], pointers[row + 1]
+        length = zero
+        for p in range(first, last):
+            length += values[p]
         for j in range(k):
             gamma[j] = prior[j] + length / k
-        part = gathered(words, own, store)
-        share_out_in_place(part, counts, FIRST_ROUNDS, tol, prior, gamma)
-        m = 0
+        for _ in range(rounds):
+            for j in range(k):
+                ease[j] = digamma_exponential(gamma[j])
+            for j in range(width):
+                shared[j] = zero
+            for p in range(first, last):
+                own = words[columns[p]]
+                norm = zero
+                for j in range(width):
+                    norm += ease[j] * own[j]
+                if norm > zero:
+                    factor = values[p] / norm
+                    for j in range(width):
+                        shared[j] += factor * own[j]
+            change = 0.0
+            for j in range(k):
+                new = prior[j] + ease[j] * shared[j]
+                change += abs(new - gamma[j])
+                gamma[j] = new
+            if change <= tol * length:
+                break
         for j in range(k):
-            if gamma[j] - prior[j] > NEGLIGIBLE:
-                chosen[m], few_prior[m], few_gamma[m] = j, prior[j], gamma[j]
-                m += 1
-            out[row, j] = prior[j]
-        if m > 0:
-            part = narrowed_in_place(part, chosen[:m], store)
-            share_out_in_place(part, counts, rounds, tol, few_prior[:m], few_gamma[:m])
-            for j in range(m):
-                out[row, chosen[j]] = few_gamma[j]
+            out[row, j] = gamma[j]
+
+
+def padded(rows: Reals) -> NDArray[np.float32]:
+    """Return rows (…, k) with columns of zeros up to a multiple of `LANES`."""
+    k = rows.shape[-1]
+    wide = np.zeros((*rows.shape[:-1], -(-k // LANES) * LANES), dtype=np.float32)
+    wide[..., :k] = rows
+    return wide
 
 
 def topic_shares_of_words(points: Floats, vertices: Floats) -> Floats:
@@ -215,7 +154,7 @@ def infer_documents(
     index = np.int32 if rows.nnz <= np.iinfo(np.int32).max else np.int64
     pointers, columns = (part.astype(index, copy=False) for part in (rows.indptr, rows.indices))
     values = np.ascontiguousarray(rows.data, dtype=np.float32)
-    words = np.ascontiguousarray(topics.T, dtype=np.float32)
+    words = padded(topics.T)
     own = np.ascontiguousarray(prior, dtype=np.float64)
     out = np.empty((rows.shape[0], len(topics)))
 

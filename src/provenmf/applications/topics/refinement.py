@@ -35,7 +35,13 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv, psi
 
 from provenmf.applications.topics.corpus import WordCounts, by_rank, without
-from provenmf.applications.topics.inference import LANES, Ints, Reals, infer_documents, kernel
+from provenmf.applications.topics.inference import (
+    Ints,
+    Reals,
+    infer_documents,
+    kernel,
+    padded,
+)
 from provenmf.budget import available_threads, for_row_slices
 
 Floats = NDArray[np.float64]
@@ -185,14 +191,6 @@ def add_shared_in_place(
                     target[j] += factor * z[j]
 
 
-def padded(weights: Floats | Singles) -> Singles:
-    """Return weights (…, k) with columns of zeros up to a multiple of `LANES`."""
-    k = weights.shape[-1]
-    wide = np.zeros((*weights.shape[:-1], -(-k // LANES) * LANES), dtype=np.float32)
-    wide[..., :k] = weights
-    return wide
-
-
 def added_up(
     counts: sp.csr_array, folds: NDArray[np.int8], evidence: Singles, ease: Singles
 ) -> Floats:
@@ -201,8 +199,7 @@ def added_up(
     evidence (documents, folds, width) has columns of zeros beyond the topics that ease has.
     """
     threads = available_threads()
-    wide = np.zeros((len(ease), evidence.shape[-1]), dtype=np.float32)
-    wide[:, : ease.shape[1]] = ease
+    wide = padded(ease)
     sums = np.zeros((threads, *wide.shape), dtype=np.float32)
     parts = counts.indptr, counts.indices, counts.data, folds
     bounds = np.searchsorted(counts.indptr, np.linspace(0, counts.nnz, threads + 1))
