@@ -5,12 +5,13 @@ import pytest
 
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.reproduce.claims import Settings
-from provenmf.reproduce.merit import MEASURES, middle, trials_of
+from provenmf.reproduce.merit import MEASURES, METHODS, middle, trials_of
 
 
 def measured(generate, levels, methods, trials):
     """Success, MRSA and RAE: method -> (levels, 3)."""
-    tables = trials_of(generate, "level", levels, trials, Settings(), methods)
+    chosen = {m: METHODS[m] for m in methods}
+    tables = trials_of(generate, "level", levels, trials, Settings(), chosen)
     return {m: np.array([[row[m] for row in tables[n]] for n in MEASURES]).T for m in methods}
 
 

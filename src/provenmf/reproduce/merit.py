@@ -16,7 +16,7 @@ import itertools
 import math
 import multiprocessing
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,11 +71,11 @@ Generator = Callable[[float, int], Sample]
 
 
 def fit_anchors(
-    method: str, data: NDArray[np.floating], k: int, seed: int, **changed: Any
+    method: tuple[str, Options], data: NDArray[np.floating], k: int, seed: int
 ) -> NDArray[np.intp]:
-    """Find anchors with one of `METHODS`, with changed options."""
-    stem, options = METHODS[method]
-    options = {"random_state": seed, "certify": False, **options, **changed}
+    """Find anchors with a method, such as one of `METHODS`."""
+    stem, options = method
+    options = {"random_state": seed, "certify": False, **options}
     return make_estimator(stem, k, **options).fit(data).anchors_
 
 
@@ -103,7 +103,7 @@ def trials_of(
     levels: Sequence[float],
     trials: int,
     settings: Settings,
-    methods: Sequence[str] = tuple(METHODS),
+    methods: Mapping[str, tuple[str, Options]] = METHODS,
 ) -> Tables:
     """Average over trials: a table per measure, a row per level, a column per method."""
     tables: Tables = {name: [] for name in MEASURES}
@@ -112,9 +112,9 @@ def trials_of(
         for trial in range(trials):
             seed = trial_seed(settings.seed, level, trial)
             sample = generate(level, seed)
-            for method in methods:
+            for name, method in methods.items():
                 anchors = fit_anchors(method, sample.data, sample.n_components, seed)
-                sums[method] = sums[method] + judge(sample, anchors)
+                sums[name] = sums[name] + judge(sample, anchors)
         for place, table in enumerate(tables.values()):
             means = {m: float(total[place] / trials) for m, total in sums.items()}
             table.append({level_name: level, "trials": trials, **means})
@@ -172,7 +172,8 @@ def fit_mixture(method: str, n: int) -> None:
     """Fit n rows of Fig. 4 (b); FastGradient's memory does not depend on its number of steps."""
     fewer = {"max_iter": 3} if method == "FastGradient" else {}
     data = dirichlet_mixtures(n, 50, 40, snr=10, random_state=0).data
-    fit_anchors(method, data, 40, 0, **fewer)
+    stem, options = METHODS[method]
+    fit_anchors((stem, options | fewer), data, 40, 0)
 
 
 def fig5(settings: Settings) -> Measured:
@@ -181,21 +182,16 @@ def fig5(settings: Settings) -> Measured:
     trials = 2 if settings.quick else 30
     lams = [0.1, 1.0] if settings.quick else [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
     mus = [1e-5, 1e-3] if settings.quick else [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
-    tables: Tables = {"by λ": [], "by μ": []}
-    choices = [("λ", "lam", lam) for lam in lams] + [("μ", "mu", mu) for mu in mus]
-    for name, option, value in settings.each(choices):
-        row: Row = {name: value, "trials": trials}
-        for snr in levels:
-            count = 0.0
-            for trial in range(trials):
-                sample = mixed(snr, trial_seed(settings.seed, snr, trial))
-                anchors = fit_anchors(PAPER, sample.data, 40, settings.seed, **{option: value})
-                count += judge(sample, anchors)[0]
-            row[f"{snr:g} dB"] = count / trials
-        tables[f"by {name}"].append(row)
+    tables: Tables = {}
     figures = []
-    for name in ("λ", "μ"):
-        lines = curves(tables[f"by {name}"], name, *(f"{snr:g} dB" for snr in levels))
+    for name, option, values in (("λ", "lam", lams), ("μ", "mu", mus)):
+        methods = {str(value): ("merit", OPEN_LOOP | {option: value}) for value in values}
+        rates = trials_of(mixed, DB, levels, trials, settings, methods)[RATE]
+        rows = tables[f"by {name}"] = [
+            {name: value, "trials": trials} | {f"{r[DB]:g} dB": r[str(value)] for r in rates}
+            for value in values
+        ]
+        lines = curves(rows, name, *(f"{snr:g} dB" for snr in levels))
         figures.append(chart(f"Fig. 5: success rate by {name}", name, RATE, lines, "x"))
     return Measured(tables, figures)
 

@@ -8,7 +8,7 @@ from provenmf.errors import InvalidInput
 from provenmf.reproduce import and_real, merit_real, rivals
 from provenmf.reproduce.claims import Settings, contents
 from provenmf.reproduce.merit import peak_megabytes
-from provenmf.reproduce.merit_real import Contender, Trial, measure_trials, topic_tables
+from provenmf.reproduce.merit_real import Contender, Trial, meet, topic_tables
 from provenmf.reproduce.real_data import Collection
 
 EXPERIMENTS = merit_real.EXPERIMENTS + and_real.EXPERIMENTS
@@ -48,20 +48,19 @@ def test_trials_are_the_documents_and_words_of_the_split(tmp_path):
     assert np.count_nonzero(read.toarray(), axis=0).min() >= 2
 
 
-def test_protocol_and_table(tmp_path):
+def test_protocol_and_table(tmp_path, monkeypatch):
     made_up_collection(tmp_path / "tdt2", np.random.default_rng(0))
     contenders = {
         "SPA": Contender("spa"),
         "LDA": Contender("gibbs"),
         "FastGradient": Contender("fast_gradient", most_words=10),
-        "find_topics": Contender("find_topics", {"method": "spa"}),
+        "XRAY": Contender("xray", at_3=range(10, 11)),
+        "find_topics": Contender("find_topics", [{"method": "spa"}]),
     }
-    rows = []
-    collection = Collection.read(tmp_path / "tdt2")
-    for name, contender in contenders.items():
-        found = measure_trials(collection, contender, [(3, 9)], 0)
-        assert len(found) == (name != "FastGradient")
-        rows += [{"corpus": "tdt2", "method": name, **row} for row in found]
+    monkeypatch.setattr(merit_real, "CONTENDERS", contenders)
+    found = meet(Collection.read(tmp_path / "tdt2"), 3, 9, Settings())
+    assert [row["method"] for row in found] == ["SPA", "LDA", "find_topics"]
+    rows = [{"corpus": "tdt2", **row} for row in found]
     for row in rows:
         assert row["Coherence"] < 0 and row["SimCount"] >= 0 and row["ClustAcc"] > 0.9
     tables = topic_tables(rows)
@@ -90,9 +89,9 @@ def test_of_several_options_the_best_counts(monkeypatch):
         return {"ClustAcc": 1 - abs(options["mu"] - 2), "mu": options["mu"]}
 
     monkeypatch.setattr(Trial, "measure_one", measured)
-    grid = [{"mu": mu} for mu in (1, 2, 3)]
+    options = [{"mu": mu} for mu in (1, 2, 3)]
     trial = Trial(sp.csr_array((2, 2)), np.zeros(2, dtype=int), 1)
-    assert trial.measure(Contender("fast_gradient", {"tol": 0}, grid=grid))["mu"] == 2
+    assert trial.measure(Contender("fast_gradient", options))["mu"] == 2
 
 
 def test_words_are_points_of_the_scaled_cooccurrence():
