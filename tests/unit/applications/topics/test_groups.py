@@ -111,65 +111,6 @@ def test_scores_of_groupings_are_those_of_scikit_learn():
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_families_of_near_duplicates_do_not_become_topics(seed):
-    counts, classes, boilerplate = raw_corpus(seed)
-    found = find_topics(counts, 5)
-    assert found.settings.start == "groups"
-    assert clustering_accuracy(found.document_weights.argmax(axis=1), classes) > 0.95
-    assert not np.isin(found.word_columns[found.anchor_columns], boilerplate).any()
-    assert any("groups of documents" in note for note in found.notes)
-    assert any("always occur together" in note for note in found.notes)
-    again = certify(counts, found).measures["relative_error"]
-    assert again == pytest.approx(found.certificate.measures["relative_error"], rel=1e-5)
-
-
-def test_topics_are_numbered_by_size_and_anchors_belong_to_them():
-    counts, classes, _ = raw_corpus(0)
-    kept = np.r_[np.flatnonzero(classes != 2), np.flatnonzero(classes == 2)[:30]]
-    found = find_topics(counts[kept], 5)
-    assert np.all(np.diff(found.share) <= 0)
-    best = found.topics[:, found.anchor_columns].argmax(axis=0)
-    assert (best == np.arange(5)).sum() >= 4
-    fit = found.factorization
-    np.testing.assert_array_equal(found.candidate_words[fit.anchors], found.anchor_columns)
-
-
-def test_words_of_the_same_few_documents_are_boilerplate():
-    counts, _, expected = raw_corpus(3)
-    np.testing.assert_array_equal(boilerplate_words(WordCounts(counts)), expected)
-    plain = topic_corpus(500, 300, 4, random_state=0).counts
-    assert len(boilerplate_words(WordCounts(plain))) == 0
-
-
-def test_topics_drawn_from_the_model_start_from_anchors():
-    counts = WordCounts(topic_corpus(1500, 300, 4, word_concentration=0.05, random_state=0).counts)
-    view = topic_view(counts, 4)
-    assert view.start == "anchors" and view.shares is None
-    np.testing.assert_array_equal(view.spectrum.vectors, word_spectrum(counts, 4).vectors)
-
-
-def test_k_means_finds_groups_apart_and_leaves_none_empty():
-    rng = np.random.default_rng(0)
-    rows = np.repeat(np.eye(4), 25, axis=0) + 0.05 * rng.standard_normal((100, 4))
-    labels = k_means(rows.astype(np.float32), 4, 3, rng)
-    assert clustering_accuracy(labels, np.repeat(np.arange(4), 25)) == 1.0
-    same = np.ones((6, 3), dtype=np.float32)
-    assert sorted(np.unique(k_means(same, 3, 2, rng))) == [0, 1, 2]
-    assert clustering_accuracy(group([rows.astype(np.float32)] * 2, 4, rng), labels) == 1.0
-
-
-def test_the_score_of_a_grouping_is_that_of_scikit_learn():
-    rng = np.random.default_rng(2)
-    rows = rng.standard_normal((60, 5)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    labels = rng.integers(4, size=60)
-    labels[labels == 3] = 0
-    labels[7] = 3  # a group of one
-    expected = silhouette_score(rows, labels, metric="cosine")
-    assert silhouette(rows, labels) == pytest.approx(expected, abs=1e-5)
-
-
-@pytest.mark.parametrize("seed", [0, 1])
 def test_a_large_subject_stays_together_beside_small_ones(seed):
     """k-means alone divides the large one, whose rows vary most."""
     rng = np.random.default_rng(seed)
