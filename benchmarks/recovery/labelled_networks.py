@@ -3,12 +3,13 @@
     python -m benchmarks.recovery.labelled_networks [--data DIR] [--first-seed 0] [--seeds 2]
 
 Normalized mutual information (NMI) of the largest memberships with the labels, at the true number
-of communities; Leiden (if `leidenalg` is installed) chooses its own number by modularity. Drawn
-networks are degree-corrected blocks with communities of unequal size, Pareto degrees and hubs, and
-the LFR graphs of networkx. Real ones are the karate club and, with --data, the circles of
-DIR/facebook_ego: circles of five nodes or more, and the nodes that are in one of them only. The
-last columns are the number of communities found without the true one, and linked nodes that are not
-reached.
+of communities. Leiden (if `leidenalg` is installed) chooses its own number by modularity; for
+"Leiden, K" its resolution is that whose number of communities is nearest to the true one. Drawn
+networks are degree-corrected blocks with communities of unequal size, Pareto degrees and hubs;
+small communities of even size; and the LFR graphs of networkx. Real ones are the karate club and,
+with --data, the circles of DIR/facebook_ego: circles of five nodes or more, and the nodes that are
+in one of them only. The last columns are the number of communities found without the true one, and
+linked nodes that are not reached.
 """
 
 from __future__ import annotations
@@ -49,6 +50,19 @@ def drawn(n, k, degree, inside, tail, rng):
     return sp.csr_array((links | links.T).astype(float)), labels
 
 
+# Nodes, communities, links of a node inside and outside.
+SMALL = {"small": (115, 12, 6.0, 4.5), "smaller": (60, 6, 5.5, 3.0), "many": (300, 20, 8.0, 6.0)}
+
+
+def drawn_small(n, k, inside, outside, rng):
+    """Return an adjacency and labels: communities of even size, every pair linked by chance."""
+    labels = np.arange(n) % k
+    same = labels[:, None] == labels
+    chances = np.where(same, inside / (n / k - 1), outside / (n - n / k))
+    links = np.triu(rng.random((n, n)) < chances, 1)
+    return sp.csr_array((links | links.T).astype(float)), labels
+
+
 def lfr(seed):
     graph = nx.LFR_benchmark_graph(
         400, 3, 1.5, 0.35, average_degree=12, max_degree=50, min_community=20, seed=seed
@@ -77,14 +91,26 @@ def ego(data, name):
     return sp.csr_array(links + links.T), labels
 
 
-def leiden(adjacency, k):
+def leiden(adjacency, resolution=1.0):
     import igraph
     import leidenalg
 
     upper = sp.coo_array(sp.triu(adjacency, 1))
     graph = igraph.Graph(adjacency.shape[0], list(zip(upper.row.tolist(), upper.col.tolist())))
-    found = leidenalg.find_partition(graph, leidenalg.ModularityVertexPartition, seed=0)
+    kind = leidenalg.RBConfigurationVertexPartition
+    found = leidenalg.find_partition(graph, kind, resolution_parameter=resolution, seed=0)
     return np.array(found.membership)
+
+
+def leiden_of(adjacency, k):
+    """Leiden's labels whose number is nearest to k, by bisection of the resolution."""
+    low, high, tried = 1e-3, 30.0, []
+    for _ in range(20):
+        tried.append(leiden(adjacency, (low * high) ** 0.5))
+        low, high = (
+            (low, (low * high) ** 0.5) if tried[-1].max() >= k else ((low * high) ** 0.5, high)
+        )
+    return min(tried, key=lambda labels: abs(int(labels.max()) + 1 - k))
 
 
 def rivals():
@@ -99,7 +125,7 @@ def rivals():
         import leidenalg  # noqa: F401
     except ImportError:
         return methods
-    return {**methods, "Leiden": leiden}
+    return {**methods, "Leiden": lambda a, k: leiden(a), "Leiden, K": leiden_of}
 
 
 def row(name, networks):
@@ -136,6 +162,8 @@ def main():
     print(f"{'':10}" + "".join(f"{name:>9}" for name in rivals()))
     for name, kind in KINDS.items():
         row(name, [drawn(*kind, np.random.default_rng(seed)) for seed in seeds])
+    for name, kind in SMALL.items():
+        row(name, [drawn_small(*kind, np.random.default_rng(seed)) for seed in seeds])
     row("LFR", [lfr(seed) for seed in seeds])
     row("karate", [karate()])
     if arguments.data is not None:

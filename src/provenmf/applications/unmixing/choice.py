@@ -113,7 +113,7 @@ def corners_beyond(
     k = len(purest)
     if len(points) < SETTINGS.least_pixels * k * k or not np.isfinite(purest).all():
         return None
-    starts = [corners for corners in (purest, start) if np.isfinite(corners).all()]
+    starts = [purest] if purest is start or not np.isfinite(start).all() else [purest, start]
     simplex = min((likeliest_simplex(points, s) for s in starts), key=lambda end: end.cost)
     growth = log_volume(simplex.vertices) - log_volume(purest)
     heights = np.diag(depths(simplex.vertices, simplex.vertices))
