@@ -20,9 +20,8 @@ unit length, so that a weight is the length of a row's projection, whatever the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,8 @@ from numpy.typing import NDArray
 from provenmf.data import Block, Blocks, Part, Rows
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.norms import first_largest, squared_row_norms
-from provenmf.linalg.storage import as_dense
 from provenmf.methods.cones.kernels import leading_directions, similarity_decimals
+from provenmf.methods.farthest import FarthestRows
 from provenmf.methods.run import Callback, Run
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import ConeState
@@ -66,13 +65,14 @@ def cones(
     needed; angle 0 is π/2, the largest between nonnegative rows. It has fewer components than asked
     for if the rows have fewer directions.
     """
-    lengths = row_lengths(blocks)
+    farthest = FarthestRows(blocks, Apartness(similarity_decimals(blocks.dtype)))
+    lengths = farthest.known[:, 0]
     if not lengths.any():
         return zero_solution(blocks)
     start = first_centroid(first, lengths, similarity_decimals(blocks.dtype))
     wanted = n_components or min(MOST_CONES, int(np.count_nonzero(lengths)))
     run = Run(wanted, callback=callback, verbose=verbose, name="ConeNMF")
-    rows, centroids, angles = greedy_centroids(blocks, lengths, start, run)
+    rows, centroids, angles = greedy_centroids(farthest, start, run)
     found = largest_drop(np.array(angles)) if n_components is None else len(rows)
     kept = np.array(centroids[:found])
     labels, least = nearest_centroid(blocks, lengths, kept, similarity_decimals(blocks.dtype))
@@ -104,28 +104,72 @@ def cones(
 
 
 def greedy_centroids(
-    blocks: Blocks, lengths: NDArray[np.float64], start: int, run: Run
+    farthest: FarthestRows, start: int, run: Run
 ) -> tuple[list[int], list[NDArray[np.floating]], list[float]]:
     """Choose centroids by Algorithm 1 of Liu17: row numbers, unit vectors, farthest-first angles.
 
-    If every row has the direction of a centroid, the angles end with zero.
+    The next centroid is the row whose largest inner product with the centroids chosen so far, all
+    at unit length, is smallest (Eq. (2)). If every row has the direction of a centroid, the angles
+    end with zero.
     """
-    decimals = similarity_decimals(blocks.dtype)
     rows: list[int] = []
     centroids: list[NDArray[np.floating]] = []
     angles: list[float] = []
-    for row, centroid, similarity in farthest_first(blocks, lengths, start, decimals, run):
+    row, apart = start, 1.0
+    for _ in run:
+        if rows:
+            row, apart = farthest.farthest()
+        if apart == 0:
+            run.stop(StopReason.ALL_DIRECTIONS)
+            continue
         rows.append(row)
-        centroids.append(centroid)
-        angles.append(angle(similarity) if angles else math.pi / 2)
+        entries = farthest.row(row)
+        centroids.append(np.asarray(entries / entries.dtype.type(farthest.known[row, 0])))
+        angles.append(angle(1.0 - apart))
         run.record(row=row, angle=angles[-1])
+        farthest.choose([row], centroids[-1][None])
     if run.stop_reason is StopReason.MAX_ITER:
         run.stop(StopReason.ALL_CENTROIDS)
-    elif not run.stop_reason:
-        run.stop(StopReason.ALL_DIRECTIONS)
-    if run.stop_reason is StopReason.ALL_DIRECTIONS or len(rows) == np.count_nonzero(lengths):
+    if run.stop_reason is StopReason.ALL_DIRECTIONS or len(rows) == np.count_nonzero(
+        farthest.known
+    ):
         angles.append(0.0)
     return rows, centroids, angles
+
+
+@dataclass(frozen=True)
+class Apartness:
+    """One minus the largest cosine of a row with any centroid; zero for rows without a direction.
+
+    Cosines are compared to `decimals`: their last bits depend on how rows are cut into blocks.
+    """
+
+    decimals: int
+
+    def begin(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the length of each row, and a score above all others."""
+        lengths = np.sqrt(squared_row_norms(block))
+        lengths = np.where(lengths < SHORTEST, 0.0, lengths)
+        return lengths[:, None], np.where(lengths > 0, 2.0, 0.0)
+
+    def after(
+        self,
+        block: Block,
+        known: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        vectors: NDArray[Any],
+    ) -> NDArray[np.float64]:
+        """Return the scores after further centroids were chosen."""
+        lengths = known[:, 0]
+        cosines = (block @ vectors.T).max(axis=1, initial=-1.0) / np.where(
+            lengths > 0, lengths, 1.0
+        )
+        apart = np.minimum(scores, 1.0 - cosines.astype(np.float64))
+        return np.where(apart > 0.5 * 10.0**-self.decimals, apart, 0.0)
+
+    def rounding(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return by how much cosines may differ and be equal."""
+        return np.full(len(known), 10.0**-self.decimals)
 
 
 def nearest_component_encoder(
@@ -167,12 +211,6 @@ def zero_solution(blocks: Blocks) -> Solution:
     )
 
 
-def row_lengths(blocks: Blocks) -> NDArray[np.float64]:
-    """Return the length of each row in one pass; zero if it is shorter than SHORTEST."""
-    lengths = np.sqrt(blocks.map_rows(squared_row_norms))
-    return np.where(lengths < SHORTEST, 0.0, lengths)
-
-
 def first_centroid(first: int | None, lengths: NDArray[np.float64], decimals: int) -> int:
     """Return the row number of the first centroid.
 
@@ -205,134 +243,6 @@ def angle(similarity: float) -> float:
     return math.acos(min(1.0, max(-1.0, similarity)))
 
 
-@dataclass
-class Pool:
-    """The farthest rows in ascending order, and the first row outside that could precede them."""
-
-    rows: NDArray[np.intp]
-    block: Block
-    lengths: NDArray[np.float64]
-    similarity: NDArray[np.float64]
-    outside: tuple[float, int]
-
-    def farthest(self, decimals: int) -> int | None:
-        """Return the place of the farthest row of all; None if a row outside may be farther."""
-        rounded = np.round(self.similarity, decimals)
-        place = int(np.argmin(rounded))
-        if (float(rounded[place]), int(self.rows[place])) < self.outside:
-            return place
-        return None
-
-    def unit_row(self, place: int) -> NDArray[np.floating]:
-        """Return the row at the given place as a dense vector of unit length."""
-        return unit_row(self.block[[place]], self.lengths[place])
-
-    def meet(self, centroid: NDArray[np.floating]) -> None:
-        """Update the similarities of the pool with a new centroid."""
-        self.similarity = np.maximum(self.similarity, self.block @ centroid / self.lengths)
-
-
-def farthest_first(
-    blocks: Blocks,
-    lengths: NDArray[np.float64],
-    first: int,
-    decimals: int,
-    steps: Iterable[int],
-    *,
-    pool_rows: int = 256,
-) -> Iterable[tuple[int, NDArray[np.floating], float]]:
-    """Yield (row, unit vector, similarity to the centroids before it), farthest row first.
-
-    Liu and Tan (2017), Algorithm 1, steps 1 to 3: the next centroid is the row whose largest inner
-    product with the centroids chosen so far, all at unit length, is smallest (their Eq. (2)).
-
-    Differs: the paper reads all rows once for every centroid. The largest inner product of a row
-    can only grow, so its value from an earlier pass is a lower bound. A pass therefore collects a
-    *pool* of the farthest rows, and as long as the farthest row of the pool comes before every row
-    outside it, that row is the farthest of all and needs no further pass. The centroids are the
-    paper's; the passes are few, and each is one matrix product with all new centroids.
-
-    Inner products are compared after rounding to `decimals`, and equal ones go to the lowest row:
-    the last bits depend on how the rows are cut into blocks and shall decide nothing.
-
-    `lengths` are those of the rows; rows of length zero have no direction and are never chosen.
-    The first centroid is given and has similarity −1. Ends with `steps`, or when every row has
-    the direction of a centroid, to `decimals`. The result does not depend on `pool_rows`: 256 rows
-    give dozens of centroids between two passes and stay in cache.
-    """
-    unseen = [unit_row(blocks.take(np.array([first])), lengths[first])]
-    similarity: Rows | None = None
-    pool: Pool | None = None
-    for step in steps:
-        if step == 0:
-            yield first, unseen[0], -1.0
-            continue
-        place = pool.farthest(decimals) if pool else None
-        if place is None:
-            similarity = raised_similarity(blocks, lengths, similarity, np.array(unseen))
-            pool = farthest_pool(blocks, lengths, similarity, decimals, pool_rows)
-            unseen = []
-            place = pool.farthest(decimals)
-        assert pool is not None and place is not None  # a fresh pool always decides
-        nearest = float(pool.similarity[place])
-        if round(nearest, decimals) >= 1.0:
-            return
-        unseen.append(pool.unit_row(place))
-        pool.meet(unseen[-1])
-        yield int(pool.rows[place]), unseen[-1], nearest
-
-
-def raised_similarity(
-    blocks: Blocks,
-    lengths: NDArray[np.float64],
-    similarity: Rows | None,
-    centroids: NDArray[np.floating],
-) -> Rows:
-    """Return each row's largest inner product with old and new centroids, in one pass.
-
-    Rows of length zero have an infinite one.
-    """
-
-    def raised(block: Block, length: NDArray[np.floating], *old: Part) -> NDArray[np.float64]:
-        directed = length > 0
-        largest = (block @ centroids.T).max(axis=1) / np.where(directed, length, 1.0)
-        return np.maximum(np.where(directed, largest, np.inf), *old or (-1.0,))
-
-    return blocks.keep(raised, lengths, *(() if similarity is None else (similarity,)))
-
-
-def farthest_pool(
-    blocks: Blocks,
-    lengths: NDArray[np.float64],
-    similarity: Rows,
-    decimals: int,
-    size: int,
-) -> Pool:
-    """Collect the `size` rows of least similarity; ties go to the lowest row."""
-    found = zip(blocks.ranges(), similarity.each(partial(farthest_of, decimals, size + 1)))
-    numbers, values = map(np.concatenate, zip(*((start + n, v) for (start, _), (n, v) in found)))
-    rounded = np.round(values, decimals)
-    ordered = np.lexsort((numbers, rounded))
-    chosen, rest = ordered[:size], ordered[size:]
-    outside = (float(rounded[rest[0]]), int(numbers[rest[0]])) if rest.size else (np.inf, 0)
-    chosen = chosen[np.argsort(numbers[chosen])]
-    rows = numbers[chosen]
-    return Pool(rows, blocks.take(rows), lengths[rows], values[chosen], outside)
-
-
-def farthest_of(
-    decimals: int, size: int, similarity: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return numbers and values of the least similarities; of equal ones the lowest rows."""
-    rounded = np.round(similarity, decimals)
-    numbers = np.flatnonzero(np.isfinite(rounded))
-    if numbers.size > size:
-        last = np.partition(rounded[numbers], size - 1)[size - 1]
-        numbers = numbers[rounded[numbers] <= last]
-        numbers = numbers[np.argsort(rounded[numbers], kind="stable")[:size]]
-    return numbers, similarity[numbers]
-
-
 def nearest_centroid(
     blocks: Blocks, lengths: NDArray[np.float64], centroids: NDArray[np.floating], decimals: int
 ) -> tuple[Rows, float]:
@@ -352,9 +262,3 @@ def nearest_centroid(
     found = blocks.keep(nearest, lengths)
     least = min(found.each(lambda part: part[1].min(initial=np.inf)))
     return found.map(lambda part: part[0]), float(least)
-
-
-def unit_row(block: Block, length: float) -> NDArray[np.floating]:
-    """Return the only row of a block, of the given length, as a dense vector of unit length."""
-    dense = as_dense(block)[0]
-    return np.asarray(dense / dense.dtype.type(length))

@@ -26,8 +26,8 @@ spans are affine: a point of the simplex is judged by its distance to the face s
 Differs: Arora13 writes span(S); the affine span is what its own program uses, and is the one
 that does not depend on where the origin lies.
 
-One pass per anchor, or a few for all of them where passes take long (`FarthestRows`). Besides the
-data the memory is O(n + k d), and sparse data stay sparse. With `refine` each anchor of FastAnchor
+A few passes find all anchors (`farthest.py`). Besides the data the memory is O(n + k d), and sparse
+data stay sparse. With `refine` each anchor of FastAnchor
 is then replaced by the row farthest from the affine span of all the others: one pass, and one more
 for each anchor that changes.
 """
@@ -42,14 +42,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import Blocks
+from provenmf.data import Block, Blocks
 from provenmf.linalg.nnls import Constraint
-from provenmf.linalg.norms import ROUNDING, orthogonal_part, orthonormal_rows
+from provenmf.linalg.norms import (
+    ROUNDING,
+    first_largest,
+    orthogonal_part,
+    orthonormal_rows,
+    squared_row_norms,
+    without_rounding,
+)
+from provenmf.linalg.storage import as_dense
+from provenmf.methods.farthest import FarthestRows
 from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
-    FarthestRows,
     anchor_solution,
     dense_rows,
     number_to_try,
@@ -228,8 +236,7 @@ def spa(
     """
     number = number_to_try(blocks, n_components, blocks.n_columns)
     run = Run(number, callback=callback, verbose=verbose, name="SPA")
-    farthest = FarthestRows(blocks, number, factors=row_scales if scale_rows else None)
-    return one_at_a_time(farthest, n_components, run)[0]
+    return one_at_a_time(blocks, n_components, run, scale_rows=scale_rows)[0]
 
 
 def fast_anchor(
@@ -248,65 +255,75 @@ def fast_anchor(
     """
     number = number_to_try(blocks, n_components, blocks.n_columns + 1)
     run = Run(number, callback=callback, verbose=verbose, name="FastAnchor")
-    farthest = FarthestRows(blocks, number, factors=row_scales if scale_rows else None)
-    found, longest = one_at_a_time(farthest, n_components, run, affine=True)
+    found, longest = one_at_a_time(blocks, n_components, run, scale_rows=scale_rows, affine=True)
     if not refine or len(found.components) == 1:
         return found
     assert found.anchors is not None  # rows are chosen
-    anchors = _refined(farthest, longest, found.anchors.tolist())
+    anchors = _refined(blocks, found.anchors.tolist(), scale_rows, longest)
     return replace(found, components=dense_rows(blocks, anchors), anchors=np.array(anchors))
 
 
 def one_at_a_time(
-    farthest: FarthestRows, n_components: int | None, run: Run, *, affine: bool = False
+    blocks: Blocks,
+    n_components: int | None,
+    run: Run,
+    *,
+    scale_rows: bool,
+    affine: bool = False,
 ) -> tuple[Solution, float]:
     """Choose rows, each the farthest from the span of those before, while the run goes on.
 
     Returns the solution and the squared length of the longest row.
     """
-    blocks, word = farthest.blocks, "distance" if affine else "residual"
-    basis, origin = np.empty((0, blocks.n_columns)), np.zeros(blocks.n_columns)
-    longest = 0.0
+    basis, origin, longest = np.empty((0, blocks.n_columns)), np.zeros(blocks.n_columns), 0.0
     anchors: list[int] = []
-    chosen_with: list[float] = []
+    lengths: list[float] = []
     if run.saved is not None:
         basis, origin, longest = (run.saved[key] for key in ("basis", "origin", "longest"))
-        anchors, chosen_with = run.saved["anchors"], run.saved["chosen_with"]
-        if affine and anchors:
-            farthest.measure_from(origin, longest)
+        anchors, lengths = run.saved["anchors"], run.saved["lengths"]
     run.keeps(
         lambda: {
             "basis": basis,
             "origin": origin,
             "longest": longest,
             "anchors": anchors,
-            "chosen_with": chosen_with,
+            "lengths": lengths,
         }
     )
-    chosen = farthest.after(anchors, basis)
-    for iteration in run:
-        if chosen.squared == 0:
+
+    def rows_from_here() -> FarthestRows:
+        distance = DistanceFromSpan(scale_rows, origin, longest if affine else 0.0)
+        rows = FarthestRows(blocks, distance)
+        rows.choose(anchors, basis)
+        return rows
+
+    def away_from_span(row: int) -> tuple[Floats, Floats]:
+        point = rows.row(row).astype(np.float64) * rows.known[row, 0]
+        return point, orthogonal_part(point - origin, basis)
+
+    rows = rows_from_here()
+    row, squared = rows.farthest()
+    for _ in run:
+        if squared == 0:
             run.stop(StopReason.ALL_EXPLAINED)
             continue
-        away = orthogonal_part(chosen.point - origin, basis)
-        chosen_with.append(float(np.linalg.norm(away)))
-        run.record(**{word: chosen_with[-1]})
-        anchors.append(chosen.row)
-        if iteration == 0:
-            longest = chosen.squared
-        if affine and iteration == 0:
-            origin = chosen.point
-            farthest.measure_from(origin, longest)
+        point, away = away_from_span(row)
+        lengths.append(float(np.linalg.norm(away)))
+        run.record(**{"distance" if affine else "residual": lengths[-1]})
+        anchors.append(row)
+        longest = longest or squared
+        if affine and len(anchors) == 1:
+            origin = point
+            rows = rows_from_here()
         else:
-            basis = np.vstack([basis, away / chosen_with[-1]])
-        chosen = farthest.after(anchors, basis)
+            basis = np.vstack([basis, away / lengths[-1]])
+            rows.choose([row], basis[-1:])
+        row, squared = rows.farthest()
 
-    residuals = list(chosen_with)
+    residuals = list(lengths)
     if affine and len(anchors) > 1:
         residuals[0] = residuals[1]
-    left = 0.0
-    if chosen.squared > 0:
-        left = float(np.linalg.norm(orthogonal_part(chosen.point - origin, basis)))
+    left = float(np.linalg.norm(away_from_span(row)[1])) if squared > 0 else 0.0
     if len(anchors) == min(blocks.n_rows, blocks.n_columns + affine):
         # The anchors span the whole space, so that nothing is left for any data: that is no drop.
         # A tenth of the last value stands in, and only a larger drop before it decides.
@@ -314,29 +331,66 @@ def one_at_a_time(
     return anchor_solution(blocks, anchors, [*residuals, left], n_components, run), longest
 
 
-def _refined(farthest: FarthestRows, longest: float, anchors: list[int]) -> list[int]:
+@dataclass(frozen=True, eq=False)
+class DistanceFromSpan:
+    """Squared distances of rows from a span that begins at a point and grows.
+
+    scale_rows : whether rows are divided by their sums. origin : where the span begins.
+    longest : squares that rounding of this one explains are zero; 0: rounding of the row's own.
+    """
+
+    scale_rows: bool
+    origin: Floats
+    longest: float = 0.0
+
+    def begin(self, block: Block) -> tuple[Floats, Floats]:
+        """Return factor and squared size of each row, and its squared distance from the origin."""
+        factors = row_scales(block) if self.scale_rows else np.ones(block.shape[0])
+        lengths = squared_row_norms(block) * factors**2
+        squared = lengths
+        if self.origin.any():
+            squared = lengths - 2 * (block @ self.origin) * factors + self.origin @ self.origin
+            squared = np.where(factors == 0, 0.0, squared)
+        sizes = np.full(len(lengths), self.longest) if self.longest else lengths
+        return np.column_stack([factors, sizes]), without_rounding(squared, sizes)
+
+    def after(self, block: Block, known: Floats, scores: Floats, vectors: Floats) -> Floats:
+        """Return the distances after the span has grown by orthonormal vectors."""
+        along = self.along(block, known, vectors, vectors @ self.origin)
+        return without_rounding(scores - np.einsum("ij,ij->i", along, along), known[:, 1])
+
+    def along(self, block: Block, known: Floats, vectors: Floats, offsets: Floats) -> Floats:
+        """Return the products of all rows with vectors, less the offset of each vector."""
+        products = np.asarray(block @ vectors.T, dtype=np.float64) * known[:, :1]
+        return products - np.outer(known[:, 0] != 0, offsets)
+
+    def rounding(self, known: Floats) -> Floats:
+        """Return by how much a squared distance may be off."""
+        return np.asarray(10 * ROUNDING * known[:, 1])
+
+
+def _refined(blocks: Blocks, anchors: list[int], scale_rows: bool, longest: float) -> list[int]:
     """Choose each anchor again, given all the others: Arora13, Algorithm 4, second loop.
 
     The anchor itself stays unless another row is farther by more than rounding. One pass judges all
     anchors as if none changed. If one does, the next pass judges those behind it.
     """
-    anchors, judged = list(anchors), 0
+    judged = 0
     while judged < len(anchors):
-        corners = farthest.points(anchors)
+        rows = blocks.take(np.array(anchors))
+        corners = as_dense(rows).astype(np.float64)
+        if scale_rows:
+            corners *= row_scales(rows)[:, None]
         faces = [_face(corners, left_out) for left_out in range(len(anchors))]
         normals, feet, own = (np.array(each) for each in zip(*faces))
-        farthest.measure_from(corners[0], longest)
-        basis = orthonormal_rows(corners[1:] - corners[0])
-        found = farthest.without_each(anchors, basis, normals, feet)
-        farther = [
-            place
-            for place in range(judged, len(anchors))
-            if found[place].squared > own[place] + 10 * ROUNDING * longest
-        ]
-        if not farther:
+        distance = DistanceFromSpan(scale_rows, corners[0], longest)
+        found, squared = _farthest_without_each(blocks, distance, corners, normals, feet, anchors)
+        farther = np.flatnonzero(squared > own + 10 * ROUNDING * longest)
+        farther = farther[farther >= judged]
+        if not farther.size:
             break
-        anchors[farther[0]] = found[farther[0]].row
-        judged = farther[0] + 1
+        anchors[farther[0]] = int(found[farther[0]])
+        judged = int(farther[0]) + 1
     return anchors
 
 
@@ -348,3 +402,37 @@ def _face(corners: Floats, left_out: int) -> tuple[Floats, Floats, float]:
     height = float(away @ away)
     normal = away / math.sqrt(height) if height > 0 else away
     return normal, others[0], height
+
+
+def _farthest_without_each(
+    blocks: Blocks,
+    distance: DistanceFromSpan,
+    corners: Floats,
+    normals: Floats,
+    feet: Floats,
+    anchors: list[int],
+) -> tuple[NDArray[np.intp], Floats]:
+    """Return for each anchor the row farthest from the span of the others, in one pass.
+
+    The squared distance to the span of the others exceeds that to the span of all corners by the
+    square along the normal of the former, measured from its foot.
+    """
+    basis, offsets = orthonormal_rows(corners[1:] - corners[0]), (normals * feet).sum(axis=1)
+    k = np.arange(len(anchors))
+
+    def of_block(block: Block, rows: range) -> tuple[NDArray[np.intp], Floats]:
+        known, squared = distance.begin(block)
+        squared = distance.after(block, known, squared, basis)
+        heights = distance.along(block, known, normals, offsets)
+        scores = without_rounding((squared + heights.T**2), known[:, 1])
+        for place in k:
+            if anchors[place] in rows:
+                scores[k != place, anchors[place] - rows.start] = 0.0
+        best = np.array([first_largest(each, distance.rounding(known)) for each in scores])
+        return best + rows.start, scores[k, best]
+
+    _, _, found = zip(*blocks.each(of_block, range(blocks.n_rows)))
+    places, scores = (np.array(each) for each in zip(*found))
+    slack = 10 * ROUNDING * distance.longest
+    block = (scores + slack >= scores.max(axis=0)).argmax(axis=0)
+    return places[block, k], scores.max(axis=0)

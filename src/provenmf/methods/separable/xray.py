@@ -33,6 +33,7 @@ from provenmf.data import Block, Blocks, Part, Rows
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import (
     ROUNDING,
+    first_largest,
     row_sums,
     squared_residual_rows,
     squared_row_norms,
@@ -42,14 +43,10 @@ from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
-    Chosen,
-    Leaders,
     anchor_solution,
+    dense_row,
     dense_rows,
-    first_chosen,
-    leaders,
     number_to_try,
-    places_in,
 )
 from provenmf.methods.traits import Traits
 from provenmf.results import Certificate, Solution, StopReason
@@ -148,91 +145,89 @@ def xray(
     number = number_to_try(blocks, n_components)
     run = Run(number, callback=callback, verbose=verbose, name="XRAY")
     anchors: list[int] = []
+    lengths: list[float] = []
     components = np.empty((0, blocks.n_columns))
-    chosen_with: list[float] = []
     known: list[Floats] = []
     if run.saved is not None:
         known = [run.saved["weights"], run.saved["residual"]]
-        anchors, chosen_with = run.saved["anchors"], run.saved["chosen_with"]
+        anchors, lengths = run.saved["anchors"], run.saved["lengths"]
         components = dense_rows(blocks, anchors).astype(np.float64)
-    numbers = range(blocks.n_rows)
-    state = blocks.keep(_begin, numbers, *known)
+    state = blocks.keep(_begin, *known)
     run.keeps(
         lambda: {
             "weights": state.array(lambda part: part[2]),
             "residual": state.array(lambda part: part[3]),
             "anchors": anchors,
-            "chosen_with": chosen_with,
+            "lengths": lengths,
         }
     )
-    farthest = first_chosen(state.each(lambda part: part[-5:]))
+    rounding = 10 * ROUNDING * state.array(lambda part: part[0])
     for _ in run:
-        if farthest.largest == 0:
+        exterior, squared = _exterior_row(state, rounding, anchors)
+        if squared == 0:
             run.stop(StopReason.ALL_EXPLAINED)
             continue
-        chosen_with.append(math.sqrt(farthest.largest))
-        run.record(residual=chosen_with[-1])
-        row, weights = np.split(farthest.values, [blocks.n_columns])
-        best = _extreme_row(blocks, row - weights @ components, state, anchors)
-        anchors.append(best.row)
-        components = np.vstack([components, best.values])
-        state = blocks.keep(_projecting(components, anchors), state, numbers)
-        farthest = first_chosen(state.each(lambda part: part[-5:]))
+        lengths.append(math.sqrt(squared))
+        run.record(residual=lengths[-1])
+        ray = dense_row(blocks, exterior)
+        if anchors:
+            gram, cross = components @ components.T, components @ ray
+            ray = ray - nonnegative_least_squares(gram, cross[None])[0] @ components
+        anchors.append(_extreme_row(blocks, ray, state, anchors))
+        components = np.vstack([components, dense_row(blocks, anchors[-1])])
+        state = blocks.keep(_projecting(components), state)
 
-    left = math.sqrt(farthest.largest)
-    solution = anchor_solution(blocks, anchors, [*chosen_with, left], n_components, run)
+    left = math.sqrt(_exterior_row(state, rounding, anchors)[1])
+    solution = anchor_solution(blocks, anchors, [*lengths, left], n_components, run)
     if len(solution.components) != len(anchors):
         return solution
     return replace(solution, weights=state.map(lambda part: np.ascontiguousarray(part[2])))
 
 
-def _begin(block: Block, rows: range, *known: Floats) -> Part:
-    """Return the state of a block, before the first anchor or from a checkpoint."""
-    lengths, sums = squared_row_norms(block), row_sums(block)
-    return _judged(block, rows, lengths, sums, *(known or (np.empty((len(rows), 0)), lengths)))
+def _begin(block: Block, *known: Floats) -> Part:
+    """Return squared length, sum, weights and squared residual of each row of a block.
+
+    Weights and residuals are those of a checkpoint, if there is one.
+    """
+    lengths = squared_row_norms(block)
+    return lengths, row_sums(block), *(known or (np.empty((len(lengths), 0)), lengths))
 
 
-def _judged(
-    block: Block,
-    rows: range,
-    lengths: Floats,
-    sums: Floats,
-    weights: NDArray[np.floating],
-    residual: Floats,
-) -> Part:
-    """Return squared length, sum, weights and squared residual of each row, and the leaders."""
-    found = leaders(block, rows, residual, 10 * ROUNDING * lengths, weights)
-    return lengths, sums, weights, residual, *found
-
-
-def _projecting(components: Floats, anchors: list[int]) -> Callable[[Block, Part, range], Part]:
+def _projecting(components: Floats) -> Callable[[Block, Part], Part]:
     """Return the pass that solves nonnegative least squares on the anchors.
 
     The weights before the last anchor was added guide.
     """
     gram = components @ components.T
 
-    def project(block: Block, part: Part, rows: range) -> Part:
+    def project(block: Block, part: Part) -> Part:
         lengths, sums, known = part[:3]
         guess = np.column_stack([known, np.ones(len(known))])
         cross = np.asarray(block @ components.T, dtype=np.float64)
         weights = nonnegative_least_squares(gram, cross, start=guess)
         left = squared_residual_rows(block, weights, components)
-        residual = without_rounding(left, 10 * lengths)
-        residual[places_in(rows, anchors)] = 0.0
-        return _judged(block, rows, lengths, sums, weights, residual)
+        return lengths, sums, weights, without_rounding(left, 10 * lengths)
 
     return project
 
 
-def _extreme_row(blocks: Blocks, ray: Floats, state: Rows, anchors: list[int]) -> Chosen:
+def _exterior_row(state: Rows, rounding: Floats, anchors: list[int]) -> tuple[int, float]:
+    """Return the row, no anchor, with the largest squared residual, and that."""
+    residual = state.array(lambda part: part[3]).copy()
+    residual[anchors] = 0.0
+    row = first_largest(residual, rounding)
+    return row, float(residual[row])
+
+
+def _extreme_row(blocks: Blocks, ray: Floats, state: Rows, anchors: list[int]) -> int:
     """Find the row j, no anchor, with the largest r·x_j / p·x_j; a row without mass never wins."""
 
-    def best_of(block: Block, part: Part, rows: range) -> Leaders:
+    def scores_of(block: Block, part: Part) -> Floats:
         products, sums = np.asarray(block @ ray), part[1]
-        scores = np.divide(products, sums, out=np.full(len(sums), -np.inf), where=sums > 0)
-        scores[places_in(rows, anchors)] = -np.inf
-        return leaders(block, rows, scores, 1e-10 * abs(scores.max()))
+        return np.asarray(
+            np.divide(products, sums, out=np.full(len(sums), -np.inf), where=sums > 0)
+        )
 
-    every = blocks.each(best_of, state, range(blocks.n_rows))
-    return first_chosen(found for _, _, found in every)
+    scores = blocks.map_rows(scores_of, state)
+    scores[anchors] = -np.inf
+    return first_largest(scores, 1e-10 * abs(float(scores.max())))

@@ -1,0 +1,114 @@
+"""The row farthest from those chosen before, again and again, in few passes.
+
+SPA, FastAnchor and cone NMF are greedy: they choose the row with the largest score (its distance
+from the span of the chosen rows, say), which lowers the scores of all others, and repeat. Their
+papers read all rows for every choice. A score only falls, though, so that an earlier one is an
+upper bound. A pass therefore collects a *pool* of the rows with the largest scores. As long as the
+largest of the pool exceeds all scores outside it, it is the largest of all and needs no further
+pass. The chosen rows are those of the papers; the passes are few, and each is one matrix product
+with all that was chosen since the pass before.
+
+Scores that differ by rounding only are equal, and the first of equal rows is chosen: how the rows
+are cut into blocks decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.data import Block, Blocks, Part
+from provenmf.linalg.norms import first_largest
+from provenmf.linalg.storage import as_dense
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+POOL_ROWS = 512  # enough for dozens of choices
+POOL_ENTRIES = 1 << 22  # at most, of these rows: 32 MB
+
+
+class Scores(Protocol):
+    """Scores of rows that fall with every chosen vector; zero for a row that is never chosen."""
+
+    def begin(self, block: Block) -> tuple[Floats, Floats]:
+        """Return what is constant of each row, (n, m), and its first score, (n,)."""
+
+    def after(self, block: Block, known: Floats, scores: Floats, vectors: NDArray[Any]) -> Floats:
+        """Return the scores of rows after further vectors (one a row) were chosen."""
+
+    def rounding(self, known: Floats) -> Floats:
+        """Return by how much the score of a row may be off."""
+
+
+class FarthestRows:
+    """Rows by their scores, where few rows need to be measured again for each choice.
+
+    Parameters
+    ----------
+    blocks : the data.
+    scores : how far a row is from what was chosen.
+    """
+
+    def __init__(self, blocks: Blocks, scores: Scores) -> None:
+        self.blocks, self._scores = blocks, scores
+        room = POOL_ENTRIES * blocks.n_rows // max(1, blocks.stored_entries)
+        self._size = max(1, min(POOL_ROWS, blocks.n_rows // 8, room))
+        self._state = blocks.keep(scores.begin)
+        self.known: Floats = self._state.array(lambda part: part[0])
+        self._rounding = scores.rounding(self.known)
+        self._chosen: list[int] = []
+        self._vectors: list[NDArray[Any]] = []  # chosen since the last pass
+        self._pool: Indices = np.empty(0, dtype=np.intp)
+        self._pool_scores = np.empty(0)
+        self._outside = np.inf  # no row outside the pool has a larger score
+
+    def farthest(self) -> tuple[int, float]:
+        """Return the row with the largest score, the first of equal ones, and the score."""
+        if len(self._pool) and self._pool_scores.max() > self._outside:
+            place = first_largest(self._pool_scores, self._rounding[self._pool])
+            return int(self._pool[place]), float(self._pool_scores[place])
+        return self._measure()
+
+    def choose(self, rows: Sequence[int], vectors: NDArray[Any]) -> None:
+        """Let rows be chosen, and scores fall by these vectors (m, d)."""
+        self._chosen.extend(rows)
+        self._vectors.extend(vectors)
+        if len(self._pool):
+            known, before = self.known[self._pool], self._pool_scores
+            self._pool_scores = self._scores.after(self._block, known, before, vectors)
+            self._pool_scores[np.isin(self._pool, rows)] = 0.0
+
+    def row(self, number: int) -> NDArray[Any]:
+        """Return the entries of a row, without a read where it is in the pool."""
+        place = np.flatnonzero(self._pool == number)
+        found = self._block[place] if place.size else self.blocks.take(np.array([number]))
+        return np.asarray(as_dense(found)[0])
+
+    def _measure(self) -> tuple[int, float]:
+        """Make a pass over all rows; return the farthest and collect a new pool."""
+        if self._vectors:
+            self._state = self.blocks.keep(
+                partial(_measured, self._scores, np.array(self._vectors)), self._state
+            )
+            self._vectors = []
+        scores = self._state.array(lambda part: part[1]).copy()
+        scores[self._chosen] = 0.0
+        raised = scores + self._rounding
+        first = first_largest(scores, self._rounding)
+        order = np.argpartition(-raised, self._size - 1)
+        self._pool = np.union1d(order[: self._size], [first]).astype(np.intp)
+        self._block = self.blocks.take(self._pool)
+        self._pool_scores = scores[self._pool]
+        raised[self._pool] = 0.0
+        self._outside = float(raised.max())
+        return first, float(scores[first])
+
+
+def _measured(scores: Scores, vectors: NDArray[Any], block: Block, part: Part) -> Part:
+    known, before = part
+    return known, scores.after(block, known, before, vectors)

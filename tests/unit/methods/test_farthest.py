@@ -1,0 +1,106 @@
+"""A pool of rows changes how many passes are made, never which rows are chosen."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.data.memory import MemoryBlocks
+from provenmf.methods import farthest
+from provenmf.methods.cones.solver import cones
+from provenmf.methods.separable.spa import fast_anchor, spa
+
+
+class CountingBlocks(MemoryBlocks):
+    """Rows in memory; `passes` counts how often all of them are read."""
+
+    rows_read = 0
+
+    def read(self, start, stop):
+        self.rows_read += stop - start
+        return super().read(start, stop)
+
+    @property
+    def passes(self):
+        return self.rows_read // self.n_rows
+
+
+def mixtures(rng, n, d, k, noise):
+    weights = rng.dirichlet(np.full(k, 0.1), n)
+    return np.maximum(weights @ rng.random((k, d)) + noise * rng.standard_normal((n, d)), 0)
+
+
+def repeated(rng):
+    rows = rng.random((40, 12))
+    return rows[rng.integers(0, 40, 600)]
+
+
+def outliers(rng):
+    rows = rng.random((500, 20))
+    rows[rng.integers(0, 500, 9)] *= 1e6
+    return rows
+
+
+HARD = {
+    "mixtures": lambda rng: mixtures(rng, 800, 30, 12, 0.02),
+    "exact": lambda rng: mixtures(rng, 800, 30, 12, 0.0),
+    "uniform": lambda rng: rng.random((700, 25)),
+    "normal": lambda rng: rng.standard_normal((700, 25)),
+    "repeated rows": repeated,
+    "outliers": outliers,
+    "scales": lambda rng: rng.random((400, 20)) * 10.0 ** rng.integers(-9, 9, (400, 1)),
+    "units": lambda rng: np.eye(15)[rng.integers(0, 15, 300)],
+    "sorted": lambda rng: np.sort(rng.random((500, 16)), axis=0),
+    "single": lambda rng: mixtures(rng, 500, 20, 8, 0.05).astype(np.float32),
+    "with zeros": lambda rng: mixtures(rng, 500, 20, 8, 0.05) * (rng.random((500, 1)) < 0.5),
+    "one column": lambda rng: rng.random((50, 1)),
+    "two rows": lambda rng: rng.random((2, 5)),
+}
+
+
+def literal_cones(X, k):
+    """Liu17, Algorithm 1, as printed: all rows, once for every centroid, from the longest."""
+    lengths = np.linalg.norm(X, axis=1)
+    unit = X / lengths[:, None]
+    chosen = [int(np.argmax(lengths))]
+    best = unit @ unit[chosen[0]]
+    while len(chosen) < k and np.round(best.min(), 12) < 1:
+        chosen.append(int(np.argmin(np.round(best, 12))))
+        best = np.maximum(best, unit @ unit[chosen[-1]])
+    return chosen
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("method", [spa, fast_anchor, cones])
+@pytest.mark.parametrize("name", HARD)
+def test_the_pool_and_the_blocks_decide_nothing(name, method, storage, monkeypatch):
+    data = storage(HARD[name](np.random.default_rng(0)))
+    for scale_rows in (False, True):
+        if data.min() < 0 and (scale_rows or method is cones):
+            continue
+        options = {} if method is cones else {"scale_rows": scale_rows}
+        k = min(7, *data.shape)
+        plain = method(MemoryBlocks(data), k, **options).anchors.tolist()
+        for pool_rows, block_rows in ((1, 90), (4, 1000), (512, 90)):
+            monkeypatch.setattr(farthest, "POOL_ROWS", pool_rows)
+            found = method(MemoryBlocks(data, block_rows=block_rows), k, **options)
+            assert found.anchors.tolist() == plain
+
+
+@pytest.mark.parametrize("pool_rows", [1, 3, 40])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_centroids_of_cones_are_those_of_the_literal_algorithm(pool_rows, seed, monkeypatch):
+    monkeypatch.setattr(farthest, "POOL_ROWS", pool_rows)
+    rng = np.random.default_rng(seed)
+    X = rng.random((200, 7)) ** 4
+    assert cones(MemoryBlocks(X), 25).anchors.tolist() == literal_cones(X, 25)
+    X = np.eye(6)[rng.integers(6, size=50)] * rng.random((50, 1))  # all choices are ties
+    assert cones(MemoryBlocks(X), 6).anchors.tolist() == literal_cones(X, 6)
+
+
+@pytest.mark.parametrize(("method", "most"), [(spa, 8), (fast_anchor, 12), (cones, 40)])
+def test_mixtures_take_few_passes(method, most):
+    data = mixtures(np.random.default_rng(0), 6000, 60, 30, 0.01)
+    blocks = CountingBlocks(data, block_rows=500)
+    method(blocks, 30)
+    assert blocks.passes <= most
