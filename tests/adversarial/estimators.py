@@ -30,7 +30,6 @@ ROUNDING = {4: kernels.ROUNDING, 8: kernels.ROUNDING * 2**29}
 LARGEST = {
     "max_iter": 60,
     "n_steps": 40,
-    "batch_size": 9,
 }
 
 

@@ -119,10 +119,6 @@ def test_nothing_is_left_of_an_earlier_fit(method):
     estimator = make(method).fit(separable_data())
     estimator.set_params(certify=False).fit(separable_data()[::-1])
     assert not hasattr(estimator, "certificate_") and estimator.factorization_.certificate is None
-    if hasattr(estimator, "partial_fit"):
-        estimator.partial_fit(separable_data(n=40))
-        for name in ("factorization_", "certificate_", "reconstruction_err_"):
-            assert not hasattr(estimator, name), name
 
 
 def test_a_callback_sees_every_row_and_is_no_part_of_the_record(method):

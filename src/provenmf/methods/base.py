@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,7 +26,7 @@ from provenmf.errors import InvalidInput, NotNumbers, warn_user
 from provenmf.linalg.nnls import Constraint, encoder
 from provenmf.linalg.storage import numbers, own_rows, plain
 from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
-from provenmf.methods.run import Interruption, OnInterrupt, interruption
+from provenmf.methods.run import Callback, Interruption, OnInterrupt, interruption
 from provenmf.methods.traits import (
     AT_LEAST_ONE,
     StrOptions,
@@ -49,20 +49,21 @@ MOST_COMPONENTS = 100  # that are tried where their number is not given
 VECTORS = 8
 # Weights of more bytes stay on the workers of a cluster until they are read.
 LEFT_ON_WORKERS = 1 << 26
-_OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
 
 
+@dataclass(eq=False, repr=False)
 class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all estimators: data (n, d) ≈ weights (n, k) @ components (k, d).
 
     A subclass names its method and gives `_solve`; `_certify` adds the statements of its paper to
-    those that need no assumption. A parameter `constraint` says what the weights must satisfy.
+    those that need no assumption. Parameters are fields, of which dataclasses make the constructor
+    that scikit-learn reads. A parameter `constraint` says what the weights must satisfy.
 
     Parameters
     ----------
     n_components : int, "auto" or None
         Number of components; None and "auto" let the method choose it, if it can.
-    random_state, certify, verbose, callback, on_interrupt
+    certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
@@ -75,8 +76,16 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Cluster of each row, where the method finds clusters.
     """
 
+    n_components: int | str | None = None
+    _: KW_ONLY
+    certify: bool | str = True
+    verbose: int = 0
+    callback: Callback | None = None
+    on_interrupt: OnInterrupt = "raise"
+
     _method: ClassVar[str]
     traits: ClassVar[Traits]
+    n_features_in_: ClassVar[int]
     _parameter_constraints: ClassVar[dict[str, object]] = {
         "n_components": [AT_LEAST_ONE, StrOptions({"auto"}), None],
         "random_state": ["random_state"],
@@ -90,12 +99,6 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Insert the shared parameters into the docstring of every estimator."""
         super().__init_subclass__()
         cls.__doc__ = completed(cls.__doc__ or "")
-
-    n_components: int | str | None
-    certify: bool | str
-    on_interrupt: OnInterrupt
-    n_features_in_: int
-    _row_names: Any = None
 
     def _blocks(self, X: Any, *, reset: bool) -> Blocks:
         """Validate X and return it as blocks of rows."""
@@ -131,7 +134,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_columns(self, X: Any, given: Labeled, blocks: Blocks, *, reset: bool) -> None:
         """Store the number and the names of the columns, or compare them with those of the fit."""
         if reset:
-            self._row_names = given.row_names
+            self._row_names: Any = given.row_names
         if given.column_names is not None:
             import pandas
 
@@ -366,16 +369,12 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         return np.asarray(weights @ self.components_)
 
-    def _forget(self) -> None:
-        """Drop the attributes of an earlier fit that the next one may not set."""
-        for name in _OF_ONE_FIT:
-            self.__dict__.pop(name, None)
-
     def _remember(
         self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
     ) -> None:
         """Set the fitted attributes: weights, certificate, record."""
-        self._forget()
+        for name in ("certificate_", "anchors_", "labels_"):  # that the next fit may not set
+            self.__dict__.pop(name, None)
         rows = self._final_weights(blocks, solution)
         large = _stay_on_workers(blocks, len(solution.components))
         weights: Any = rows if large else rows.array()

@@ -95,11 +95,6 @@ class Run:
             self.stop_reason = StopReason(stored["stop_reason"])
         self._started -= self._rows[-1]["seconds"] if self._rows else 0.0
 
-    @property
-    def done(self) -> int:
-        """Return the number of iterations done, those before a checkpoint included."""
-        return self._done
-
     def keeps(self, state: Callable[[], Mapping[str, Any]]) -> None:
         """Declare before the loop what a checkpoint between two iterations holds."""
         self._state = state

@@ -34,7 +34,6 @@ MODELS = {
     "anls": ANLS(4, max_iter=15, tol=0.0, init="random", random_state=0),
     "and": AND(4, max_iter=20),
     "purification": Purification(4, max_iter=15),
-    "batches": Purification(4, max_iter=15, batch_size=30, random_state=3),
     "poisson": PoissonNMF(4, max_iter=20, tol=0.0, random_state=0),
     "merit": MERIT(4, max_iter=40, random_state=0),
     "fast_gradient": FastGradient(4, max_iter=20, random_state=0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,14 +23,13 @@ from provenmf.methods.alternating.guarantee import ObservedFit
 from provenmf.methods.alternating.solver import anls, hals
 from provenmf.methods.alternating.starts import Init, checked_known
 from provenmf.methods.base import Factorizer
-from provenmf.methods.run import Callback, OnInterrupt
 from provenmf.methods.traits import AT_LEAST_ONE, CONSTRAINT, NOT_NEGATIVE, StrOptions, Traits
 from provenmf.results import Certificate, Factorization, Solution
 
 PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class AlternatingFactorizer(Factorizer):
     """Update weights and components in turn to minimize 1/2 ||X - weights @ components||_F^2.
 
@@ -111,8 +110,6 @@ class AlternatingFactorizer(Factorizer):
         "tol": [NOT_NEGATIVE],
     }
 
-    n_components: int | str | None = None
-    _: KW_ONLY
     init: Init | None = None
     known_components: NDArray[np.floating] | None = None
     l1_weights: float = 0.0
@@ -126,10 +123,6 @@ class AlternatingFactorizer(Factorizer):
     max_iter: int = 500
     tol: float = 1e-4
     random_state: int | np.random.RandomState | None = None
-    certify: bool | str = True
-    verbose: int = 0
-    callback: Callback | None = None
-    on_interrupt: OnInterrupt = "raise"
 
     def _usable(self, blocks: Blocks) -> Blocks:
         if self.clip_negative:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from numbers import Real
-from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -16,10 +15,8 @@ from provenmf.errors import InvalidInput
 from provenmf.methods.alternating.starts import start_components
 from provenmf.methods.and_descent import guarantee
 from provenmf.methods.and_descent.kernels import DEPENDENT, decoder_of
-from provenmf.methods.and_descent.solver import Schedule, StageRule, Stream, and_descent
+from provenmf.methods.and_descent.solver import Schedule, StageRule, and_descent
 from provenmf.methods.base import Factorizer, check_n_components
-from provenmf.methods.checkpoint import Checkpoint
-from provenmf.methods.run import Callback, OnInterrupt
 from provenmf.methods.traits import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
@@ -31,7 +28,7 @@ from provenmf.methods.traits import (
 from provenmf.results import Certificate, Solution
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class AND(Factorizer):
     """Alternating nonnegative gradient descent (Li & Liang 2017).
 
@@ -63,9 +60,6 @@ class AND(Factorizer):
     step_size : float or None, default=None
         η of the paper, on sums over the rows; not used with n_steps=None. None is 0.5/k as in the
         authors' code, or 1/‖ZᵀZ‖₂ in a stage where 0.5/k would diverge.
-    batch_size : int or None, default=None
-        Rows drawn for each gradient step, as Algorithm 1 allows; None uses all rows in every stage.
-        Not with schedule="adaptive".
     scale_rows : bool, default=True
         Divide each row, and each component during the iterations, by the sum of its absolute
         entries; at the end, components are scaled to the median of the rows' sums. Thresholds are
@@ -129,29 +123,21 @@ class AND(Factorizer):
         "decay": [Interval(Real, 1, None, closed="left")],
         "n_steps": [AT_LEAST_ONE, None],
         "step_size": [POSITIVE, None],
-        "batch_size": [AT_LEAST_ONE, None],
         "scale_rows": ["boolean"],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
     }
 
-    n_components: int | str | None = None
-    _: KW_ONLY
     init: Any = "spa"
     schedule: Schedule = "adaptive"
     alpha: float = 0.1
     decay: float = 1.1
     n_steps: int | None = None
     step_size: float | None = None
-    batch_size: int | None = None
     scale_rows: bool = True
     max_iter: int = 300
     tol: float = 1e-10
     random_state: int | np.random.RandomState | None = None
-    certify: bool | str = True
-    verbose: int = 0
-    callback: Callback | None = None
-    on_interrupt: OnInterrupt = "raise"
 
     def _rule(self) -> StageRule:
         return StageRule(
@@ -160,20 +146,9 @@ class AND(Factorizer):
             decay=self.decay,
             n_steps=self.n_steps,
             step_size=self.step_size,
-            batch_size=self.batch_size,
             scale_rows=self.scale_rows,
             project_start=not isinstance(self.init, str),
         )
-
-    def _validate_params(self) -> None:
-        super()._validate_params()
-        if self.batch_size is not None and self.schedule == "adaptive":
-            raise InvalidInput(
-                "needs a schedule of the paper",
-                argument="batch_size",
-                value=self.batch_size,
-                remedy='set schedule="paper"',
-            )
 
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
         """Return the components to start from, at most as many as rows or columns."""
@@ -191,38 +166,12 @@ class AND(Factorizer):
             rule=self._rule(),
             max_iter=self.max_iter,
             tol=self.tol,
-            rng=rng,
             callback=self.callback,
             verbose=self.verbose,
         )
 
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)
-
-    def _factorized(self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None) -> None:
-        self.__dict__.pop("_stream", None)
-        super()._factorized(blocks, checkpoint)
-
-    def partial_fit(self, X: object, y: object = None) -> AND:
-        """Run one stage on a batch of rows, combined with the sums of earlier batches.
-
-        The first batch also gives the start, so it should have many more rows than components.
-        Sums over older batches count half with each new batch, and less while the components
-        still converge. There is no certificate, because it would be about the last batch only.
-        """
-        self._validate_params()
-        first = not hasattr(self, "_stream")
-        blocks = self._blocks(X, reset=first)
-        if first:
-            start = self._start(blocks, self._generator())
-            self._stream = Stream(blocks, start, self._rule())
-        self._stream.feed(blocks)
-        self._forget()
-        self.components_ = self._stream.components.astype(blocks.dtype, copy=False)
-        self.n_components_ = self.components_.shape[0]
-        self.trace_ = self._stream.trace
-        self.n_iter_ = len(self.trace_)
-        return self
 
 
 def require_independent(rows: NDArray[np.floating], name: str) -> None:

@@ -7,7 +7,7 @@ the eigenvectors of G every coordinate moves separately, so that T steps have a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,20 +78,6 @@ class StageSums:
     absolute: Array
     data: Array
     rows: Array
-
-    def faded_into(self, new: StageSums, keep: float) -> StageSums:
-        """Return `keep` times these sums plus the new ones.
-
-        Facet sums are not kept: which components are watched changes from batch to batch.
-        """
-        return StageSums(
-            *(
-                getattr(new, f.name)
-                if f.name == "facet_grams"
-                else keep * getattr(self, f.name) + getattr(new, f.name)
-                for f in fields(self)
-            )
-        )
 
     @property
     def negative_size(self) -> Array:

@@ -30,7 +30,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data import Blocks, as_blocks
+from provenmf.data import Blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.norms import absolute_row_sums, inverse_where_positive, largest_row_sum
 from provenmf.methods.and_descent.adaptive import (
@@ -58,7 +58,7 @@ from provenmf.methods.and_descent.kernels import (
     stage_sums,
 )
 from provenmf.methods.run import Callback, Run
-from provenmf.results import Solution, StopReason, Trace
+from provenmf.results import Solution, StopReason
 from provenmf.results.states import AndState
 
 Schedule = Literal["adaptive", "paper", "theorem-4"]
@@ -72,8 +72,6 @@ class StageRule:
     schedule : "paper" uses the threshold alpha/decay^j in stage j = 1, 2, …; "theorem-4" the
         threshold of Li17's Theorem 4 with q = 1, after `alpha` in the first stage; "adaptive"
         chooses thresholds from the course of the run.
-    batch_size : rows drawn for each gradient step, as Algorithm 1 allows; None takes all. Not with
-        the adaptive schedule; n_steps=None is then 50.
     n_steps : gradient steps of `step_size` (None: 0.5/k as the authors, or 1/‖ZᵀZ‖₂ where that
         diverges); None goes to their limit.
     scale_rows : divide rows and components by the sums of their absolute entries, and return
@@ -87,7 +85,6 @@ class StageRule:
     decay: float = 1.1
     n_steps: int | None = None
     step_size: float | None = None
-    batch_size: int | None = None
     scale_rows: bool = True
     project_start: bool = False
 
@@ -104,7 +101,6 @@ def and_descent(
     rule: StageRule | None = None,
     max_iter: int = 300,
     tol: float = 1e-10,
-    rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
@@ -129,7 +125,6 @@ def and_descent(
     lowest = tol * float(np.max(state.thresholds))
     may_restart = len(state.components) if stages.adaptive else 0
     contest = Contest()
-    seed = 0 if rng is None or rule.batch_size is None else int(rng.integers(2**31))
 
     run = Run(max_iter, callback=callback, verbose=verbose, name="AND")
     if run.saved is not None:
@@ -141,11 +136,8 @@ def and_descent(
         if adapts and state.independence < DEPENDENT and contest.restarts < may_restart:
             state = stages.restarted(state, most_dependent(state.components, state.decoder))
             contest.restarts += 1
-        if rule.batch_size is None:
-            sums = stages.sums(state)
-            new = stages.after(state, sums, adapts=adapts)
-        else:
-            new, sums = stages.by_batches(state, np.random.default_rng([seed, state.stage]))
+        sums = stages.sums(state)
+        new = stages.after(state, sums, adapts=adapts)
         if stages.adaptive:
             contest.judge(state, sums)
         moved = relative_movement(state.components, new.components)
@@ -282,27 +274,6 @@ class Stages:
             size_when_watched=size_when_watched,
         )
 
-    def by_batches(
-        self, state: StageState, rng: np.random.Generator
-    ) -> tuple[StageState, StageSums]:
-        """Make the gradient steps of a stage with fresh rows each; return all their sums too."""
-        rule, n = self.rule, self.blocks.n_rows
-        components, total = state.components, None
-        for _ in range(rule.n_steps or PAPER_STEPS):
-            rows = np.sort(rng.choice(n, min(rule.batch_size or n, n), replace=False))
-            sums = stage_sums(
-                as_blocks(self.blocks.take(rows)),
-                state.decoder,
-                state.thresholds,
-                self.row_scales[rows],
-                watched=state.watched,
-                for_update_only=True,
-            )
-            components = updated_components(components, sums, replace(rule, n_steps=1))
-            total = sums if total is None else total.faded_into(sums, 1.0)
-        assert total is not None
-        return self.scheduled(state, components, total), total
-
     def restarted(self, state: StageState, component: int) -> StageState:
         """Return the state with one component taken from the data again."""
         components = restart(self.blocks, state.components, self.row_scales, component)
@@ -389,49 +360,3 @@ def warn_of_degeneracy(state: StageState, support: Array) -> None:
                 remedy="ask for fewer, or lower the threshold",
             )
         )
-
-
-class Stream:
-    """AND on a stream of rows: one stage per batch, on sums that fade.
-
-    Sums over older batches steady the result against noise, but they were decoded with older and
-    worse components. So each batch halves them, and on top of it they fade by the factor by which
-    the components' movement shrank: fast while the components converge, slowly once noise is all
-    that moves them.
-    """
-
-    def __init__(self, blocks: Blocks, start: NDArray[np.floating], rule: StageRule) -> None:
-        stages = Stages(blocks, rule)
-        self._state, self._length = stages.first(start), stages.length
-        self._rule = rule
-        self._sums: StageSums | None = None
-        self._movements = (np.inf, np.inf)
-        self._rows: list[dict[str, float]] = []
-
-    def feed(self, blocks: Blocks) -> None:
-        """Run one stage on a batch of rows."""
-        stages, state = Stages(blocks, self._rule), self._state
-        if state.independence < DEPENDENT:
-            state = stages.restarted(state, most_dependent(state.components, state.decoder))
-            self._sums = None
-        sums = stages.sums(state)
-        if self._sums is not None:
-            before, last = self._movements
-            shrunk = min(1.0, last / before) if np.isfinite(before) and before > 0 else 0.0
-            sums = self._sums.faded_into(sums, 0.5 * shrunk)
-        self._sums = sums
-        self._state = stages.after(state, sums, adapts=stages.adaptive)
-        moved = relative_movement(state.components, self._state.components)
-        self._movements = (self._movements[1], moved)
-        alpha, support = np.median(state.thresholds), sums.support.sum() / sums.rows
-        self._rows.append({"alpha": float(alpha), "support": float(support), "movement": moved})
-
-    @property
-    def components(self) -> Array:
-        """The components so far, at the scale of the first batch."""
-        return self._state.components * self._length
-
-    @property
-    def trace(self) -> Trace:
-        """One row per batch."""
-        return Trace.from_rows(self._rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -15,13 +15,13 @@ from provenmf.data import Block, Blocks
 from provenmf.methods.base import Factorizer
 from provenmf.methods.cones import guarantee
 from provenmf.methods.cones.solver import cones, nearest_component_encoder
-from provenmf.methods.run import Callback, Interruption, OnInterrupt
+from provenmf.methods.run import Interruption
 from provenmf.methods.traits import Interval, Traits
 from provenmf.results import Certificate, Solution
 from provenmf.results.states import ConeState
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConeNMF(Factorizer):
     """Cone NMF (Liu & Tan 2017): cluster the directions of the rows, one component per cluster.
 
@@ -87,13 +87,7 @@ class ConeNMF(Factorizer):
         "first": [Interval(Integral, 0, None, closed="left"), None],
     }
 
-    n_components: int | str | None = None
-    _: KW_ONLY
     first: int | None = None
-    certify: bool | str = True
-    verbose: int = 0
-    callback: Callback | None = None
-    on_interrupt: OnInterrupt = "raise"
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return cones(

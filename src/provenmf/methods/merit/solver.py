@@ -66,7 +66,7 @@ Lam = float | Literal["auto", "paper", "authors"]
 DEFAULT_ITERATIONS = {"open-loop": 100, "pairwise": 1000}
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class MERIT(AnchorFactorizer):
     """Separable factorization by convex optimization in linear memory (Nguyen, Fu & Wu 2021).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,6 @@ from provenmf.methods.base import Factorizer
 from provenmf.methods.min_vol import guarantee
 from provenmf.methods.min_vol.solver import Loss, min_vol
 from provenmf.methods.poisson.counts import weights_encoder
-from provenmf.methods.run import Callback, OnInterrupt
 from provenmf.methods.traits import (
     AT_LEAST_ONE,
     CONSTRAINT,
@@ -30,7 +29,7 @@ from provenmf.methods.traits import (
 from provenmf.results import Certificate, Solution
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class MinVol(Factorizer):
     """Minimum-volume NMF: the factorization whose components span the smallest volume.
 
@@ -109,8 +108,6 @@ class MinVol(Factorizer):
         "tol": [NOT_NEGATIVE],
     }
 
-    n_components: int | str | None = None
-    _: KW_ONLY
     loss: Loss = "least-squares"
     constraint: Constraint = "nonnegative"
     penalty: float | None = None
@@ -118,10 +115,6 @@ class MinVol(Factorizer):
     max_iter: int = 3000
     tol: float = 1e-6
     random_state: int | np.random.RandomState | None = None
-    certify: bool | str = True
-    verbose: int = 0
-    callback: Callback | None = None
-    on_interrupt: OnInterrupt = "raise"
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         if self.loss == "poisson" and self.constraint == "simplex":

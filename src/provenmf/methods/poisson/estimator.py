@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,12 +16,11 @@ from provenmf.methods.base import Factorizer
 from provenmf.methods.poisson import guarantee
 from provenmf.methods.poisson.counts import held, weights_encoder
 from provenmf.methods.poisson.solver import poisson_nmf
-from provenmf.methods.run import Callback, OnInterrupt
 from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, Traits
 from provenmf.results import Certificate, Solution
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class PoissonNMF(Factorizer):
     """Factorization of counts: nonnegative factors of maximum Poisson likelihood.
 
@@ -83,17 +82,11 @@ class PoissonNMF(Factorizer):
         "tol": [NOT_NEGATIVE],
     }
 
-    n_components: int | str | None = None
-    _: KW_ONLY
     init: Init = "cones"
     n_init: int = 1
     max_iter: int = 2000
     tol: float = 1e-6
     random_state: int | np.random.RandomState | None = None
-    certify: bool | str = True
-    verbose: int = 0
-    callback: Callback | None = None
-    on_interrupt: OnInterrupt = "raise"
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
         return 16.0 * blocks.stored_entries if held(blocks) else 0.0  # by rows and by columns

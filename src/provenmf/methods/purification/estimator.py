@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,8 +17,8 @@ from provenmf.methods.alternating.starts import start_components
 from provenmf.methods.base import Factorizer
 from provenmf.methods.purification import guarantee
 from provenmf.methods.purification.kernels import relu_decode
-from provenmf.methods.purification.solver import Rule, State, purification
-from provenmf.methods.run import Callback, Interruption, OnInterrupt
+from provenmf.methods.purification.solver import Rule, purification
+from provenmf.methods.run import Interruption
 from provenmf.methods.traits import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
@@ -31,7 +31,7 @@ from provenmf.results import Certificate, Solution
 from provenmf.results.states import PurificationState
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Purification(Factorizer):
     """Purification (Li, Liang & Risteski 2016): decode with a ReLU, update the features.
 
@@ -60,8 +60,6 @@ class Purification(Factorizer):
         The step size η. The proof takes 1/60.
     balance : bool, default=False
         Rescale the features first so that decoded second moments are within a factor of two.
-    batch_size : int or None, default=None
-        Number of rows drawn for an iteration; None uses all of them.
     max_iter : int, default=100
         Maximum number of iterations.
     tol : float, default=1e-06
@@ -76,7 +74,7 @@ class Purification(Factorizer):
     scaling_ : float
         The last r.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
-        As in every estimator. After `partial_fit` only the first three exist.
+        As in every estimator.
 
     See Also
     --------
@@ -118,70 +116,34 @@ class Purification(Factorizer):
         "r": [POSITIVE, StrOptions({"auto"})],
         "step_size": [Interval(Real, 0, 1, closed="neither")],
         "balance": ["boolean"],
-        "batch_size": [Interval(Integral, 2, None, closed="left"), None],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
     }
 
-    n_components: int | str | None = None
-    _: KW_ONLY
     init: Any = "spa"
     pseudo_inverse: PseudoInverse = "min-inf"
     alpha: float | Literal["auto"] = "auto"
     r: float | Literal["auto"] = "auto"
     step_size: float = 0.5
     balance: bool = False
-    batch_size: int | None = None
     max_iter: int = 100
     tol: float = 1e-6
     random_state: int | np.random.RandomState | None = None
-    certify: bool | str = True
-    verbose: int = 0
-    callback: Callback | None = None
-    on_interrupt: OnInterrupt = "raise"
 
     def _rule(self) -> Rule:
         return Rule(self.pseudo_inverse, self.alpha, self.r, self.step_size)
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        self._online_state: State | None = None
         return purification(
             blocks,
             self._start(blocks, rng),
             self._rule(),
             balance=self.balance,
-            batch_size=self.batch_size,
             max_iter=self.max_iter,
             tol=self.tol,
-            rng=rng,
             callback=self.callback,
             verbose=self.verbose,
         )
-
-    def partial_fit(self, X: object, y: object = None) -> Purification:
-        """Make one iteration on the rows of X; the first call starts from `init`.
-
-        Parameters
-        ----------
-        X : batch of rows, as for `fit`.
-        y : ignored.
-        """
-        self._validate_params()
-        state = getattr(self, "_online_state", None)
-        blocks = self._blocks(X, reset=state is None)
-        if state is None:
-            state = self._rule().first(blocks, self._start(blocks, self._generator()))
-            self.n_iter_ = 0
-        following, _ = self._rule().after(blocks, state)
-        state = state if following is None else following
-        self._online_state = state
-        self._forget()
-        self.n_iter_ += 1
-        self.components_ = state.components.astype(blocks.dtype)
-        self.n_components_ = len(self.components_)
-        self.threshold_ = np.full(self.n_components_, state.threshold)
-        self.scaling_ = state.scaling
-        return self
 
     def decode(self, X: object) -> NDArray[np.floating]:
         """Return the paper's weights max(A†y − α, 0) of rows y: robust, but biased by α."""

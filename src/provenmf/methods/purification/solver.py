@@ -25,14 +25,13 @@ The paper only says that good r and α exist. Our choices, without the truth:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data import Blocks, as_blocks
+from provenmf.data import Blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.left_inverse import (
     LeftInverse,
@@ -91,9 +90,9 @@ class Rule:
             threshold = self.alpha
         return State(components, inverse, threshold, scaling=np.nan)
 
-    def after(self, batch: Blocks, state: State) -> tuple[State | None, Moments]:
+    def after(self, blocks: Blocks, state: State) -> tuple[State | None, Moments]:
         """Make one iteration of Algorithm 1; no state if the new features are nearly dependent."""
-        moments = pair_moments(batch, state.inverse.rows, state.threshold)
+        moments = pair_moments(blocks, state.inverse.rows, state.threshold)
         scaling = state.scaling if self.r == "auto" else self.r
         if np.isnan(scaling):
             scaling = scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
@@ -112,11 +111,9 @@ def purification(
     rule: Rule | None = None,
     *,
     balance: bool = False,
-    batch_size: int | None = None,
     max_iter: int = 100,
     tol: float = 1e-6,
     truth: NDArray[np.floating] | None = None,
-    rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
@@ -126,7 +123,6 @@ def purification(
     ----------
     balance : first rescale the features so that the decoded second moments agree within a
         factor of two (Section 6); the components returned are at their own scale again.
-    batch_size : rows drawn for each iteration, without repetition until all were seen; None: all.
     tol : stop when no feature moves by more than this part of its absolute sum.
     truth : (k, d) true features; the trace then has ‖E‖_s, ‖N‖_1 and the proof's potential.
 
@@ -134,7 +130,7 @@ def purification(
     -------
     Solution; its PurificationState has `threshold` (k,) and `scaling` of the last iteration.
     """
-    rule, rng = rule or Rule(), rng or np.random.default_rng()
+    rule = rule or Rule()
     scales = np.ones(len(start))
     state = rule.first(blocks, start)
     if balance:
@@ -145,10 +141,9 @@ def purification(
     run = Run(max_iter, callback=callback, verbose=verbose, name="purification")
     if run.saved is not None:
         state = State(**run.saved | {"inverse": LeftInverse(**run.saved["inverse"])})
-    batches = draw_batches(blocks, batch_size, rng, skipped=run.done)
     run.keeps(lambda: vars(state))
     for _ in run:
-        following, moments = rule.after(next(batches), state)
+        following, moments = rule.after(blocks, state)
         if following is None:
             run.stop(StopReason.DEPENDENT)
             _warn_of_dependence(state.components)
@@ -188,25 +183,6 @@ def scaling_that_keeps_the_diagonal(inverse: NDArray[np.float64], moments: Momen
             ": rows must differ, alpha must leave some weights, and the start must resemble them"
         )
     return 1.0 / diagonal
-
-
-def draw_batches(
-    blocks: Blocks, batch_size: int | None, rng: np.random.Generator, *, skipped: int = 0
-) -> Iterator[Blocks]:
-    """Yield all rows every time, or batches without repetition until every row was seen.
-
-    The first `skipped` batches are drawn, but not read.
-    """
-    if batch_size is None or batch_size >= blocks.n_rows:
-        while True:
-            yield blocks
-    while True:
-        order = rng.permutation(blocks.n_rows)
-        for first in range(0, blocks.n_rows - batch_size + 1, batch_size):
-            if skipped > 0:
-                skipped -= 1
-                continue
-            yield as_blocks(blocks.take(np.sort(order[first : first + batch_size])))
 
 
 def relative_movement(new: NDArray[np.float64], old: NDArray[np.float64]) -> float:

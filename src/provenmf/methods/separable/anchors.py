@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.norms import SAFE_LENGTHS, inverse_where_positive, row_sums
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.base import Factorizer
-from provenmf.methods.run import Callback, OnInterrupt, Run
+from provenmf.methods.run import Run
 from provenmf.methods.separable.vertices import average_vertices
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import AnchorState
@@ -107,12 +107,11 @@ def anchor_solution(
     )
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class AnchorFactorizer(Factorizer):
     """Base of methods whose components are anchors, or with `vertices` means of rows around them.
 
     A subclass gives `_anchors_of` in place of `_solve`, and says in which sense rows are mixtures.
-    Parameters are fields: the constructor that scikit-learn reads is made from them.
 
     Parameters
     ----------
@@ -122,14 +121,8 @@ class AnchorFactorizer(Factorizer):
         As in every estimator.
     """
 
-    n_components: int | str | None = None
-    _: KW_ONLY
     vertices: bool = False
     row_errors: ArrayLike | None = None
-    certify: bool | str = True
-    verbose: int = 0
-    callback: Callback | None = None
-    on_interrupt: OnInterrupt = "raise"
 
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,

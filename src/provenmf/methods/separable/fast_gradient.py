@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -43,7 +43,7 @@ from provenmf.linalg.norms import absolute_row_sums, squared_frobenius_norm, squ
 from provenmf.linalg.spectral import leading_eigenpairs
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.base import Factorizer
-from provenmf.methods.run import Callback, OnInterrupt, Run
+from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import dense_rows
 from provenmf.methods.separable.spa import spa
@@ -56,7 +56,7 @@ PRICE_SPREAD = 0.01
 MOST_BYTES = 16e9  # of the n × n matrices; more are refused
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class FastGradient(Factorizer):
     """Fast gradient method (Gillis & Luce 2018): one convex problem over n × n weights.
 
@@ -120,16 +120,10 @@ class FastGradient(Factorizer):
         "tol": [NOT_NEGATIVE],
     }
 
-    n_components: int | str | None = None
-    _: KW_ONLY
     mu: float | Literal["auto"] = "auto"
     max_iter: int = 500
     tol: float = 1e-6
     random_state: int | np.random.RandomState | None = None
-    certify: bool | str = True
-    verbose: int = 0
-    callback: Callback | None = None
-    on_interrupt: OnInterrupt = "raise"
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
         return 32.0 * blocks.n_rows**2  # four matrices of rows by rows; the data are no more

@@ -69,7 +69,7 @@ from provenmf.results import Certificate, Solution, StopReason
 Floats = NDArray[np.float64]
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class SPA(AnchorFactorizer):
     """Successive projection (Gillis & Vavasis 2014): take the longest row, project it out, repeat.
 
@@ -146,7 +146,7 @@ class SPA(AnchorFactorizer):
         return guarantee.certify_spa(fit, scale_rows=self.scale_rows)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class FastAnchor(AnchorFactorizer):
     """FastAnchor (Arora et al. 2013): take the row farthest from the affine span of those chosen.
 

@@ -54,7 +54,7 @@ from provenmf.results import Certificate, Solution, StopReason
 Floats = NDArray[np.float64]
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class XRAY(AnchorFactorizer):
     """Extreme rays of the cone of the data (Kumar, Sindhwani & Kambadur 2013).
 

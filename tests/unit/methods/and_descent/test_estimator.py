@@ -40,15 +40,3 @@ def test_default_recovers_topics_from_anchors():
 def test_bad_parameters_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         AND(**options).fit(SAMPLE.data)
-
-
-def test_stream_of_batches_approaches_the_truth():
-    model = AND(init=START)
-    for seed in range(25):
-        model.partial_fit(sample_dirichlet(300, TOPICS, random_state=seed).data)
-        if seed == 4:
-            early = error(model)
-    assert error(model) < min(1e-9, early / 1e5)
-    assert model.n_iter_ == 25
-    weights = model.transform(SAMPLE.data)
-    np.testing.assert_allclose(weights @ model.components_, SAMPLE.data, atol=1e-2)

@@ -176,22 +176,6 @@ def test_small_noise_on_binary_weights_is_not_fitted(noise):
     assert errors[0] < 1.5 * errors[1]
 
 
-def test_steps_on_single_rows_are_those_of_algorithm_1():
-    data, truth, start = problem(3, n=300)
-    rule = StageRule(schedule="paper", n_steps=4, step_size=0.05, batch_size=1, scale_rows=False)
-    found = and_descent(as_blocks(data), start, rule=rule, max_iter=2, rng=np.random.default_rng(5))
-    seed = int(np.random.default_rng(5).integers(2**31))
-    A = start.T.copy()
-    for stage in range(2):
-        inverse, rng = np.linalg.pinv(A), np.random.default_rng([seed, stage])
-        for _ in range(4):
-            y = data[rng.choice(len(data), 1, replace=False)[0]]
-            z = inverse @ y
-            z[z < 0.1 / 1.1 ** (stage + 1)] = 0
-            A = A + 0.05 * np.outer(y - A @ z, z)
-    np.testing.assert_allclose(found.components, A.T, atol=1e-12)
-
-
 def test_the_threshold_of_theorem_4_follows_the_error():
     data, truth, start = problem(5)
     rule = replace(PAPER, schedule="theorem-4")

@@ -44,29 +44,11 @@ def test_decode_is_the_papers_decoder_and_transform_least_squares(sample, fitted
     assert by_squares <= by_decoder
 
 
-def test_partial_fit_learns_from_batches(sample, start):
-    online = Purification(init=start)
-    for _ in range(4):
-        for batch in np.array_split(sample.data, 5):
-            online.partial_fit(batch)
-    assert online.n_iter_ == 20 and online.n_components_ == 6
-    assert worst_cosine(online, sample) > 0.98
-    assert online.transform(sample.data[:7]).shape == online.decode(sample.data[:7]).shape == (7, 6)
-
-
-def test_one_partial_fit_is_one_iteration(sample, start):
-    whole = Purification(init=start, max_iter=1).fit(sample.data)
-    once = Purification(init=start).partial_fit(sample.data)
-    np.testing.assert_allclose(once.components_, whole.components_)
-    assert once.scaling_ == whole.scaling_
-
-
 @pytest.mark.parametrize(
     "settings, name",
     [
         ({"alpha": "often"}, "alpha"),
         ({"step_size": 1.0}, "step_size"),
-        ({"batch_size": 1}, "batch_size"),
         ({"init": "nothing"}, "init"),
     ],
 )

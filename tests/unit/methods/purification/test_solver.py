@@ -15,7 +15,6 @@ from provenmf.linalg.left_inverse import mixing_of
 from provenmf.methods.purification.kernels import pair_moments, relu_decode
 from provenmf.methods.purification.solver import (
     Rule,
-    draw_batches,
     purification,
 )
 
@@ -91,15 +90,6 @@ def test_scales_settle_where_the_variances_of_decoded_weights_agree():
         found = purification(as_blocks(sample.data), start, balance=balance)
         ratios = mixing_of(found.components, sample.components).diagonal / np.sqrt(expected)
         assert ratios.max() < 1.05 * ratios.min(), balance
-
-
-def test_batches_see_every_row_once_before_any_twice():
-    data = np.arange(10.0)[:, None] * np.ones((1, 2))
-    batches = draw_batches(as_blocks(data), 5, np.random.default_rng(0))
-    rows = np.concatenate([next(batches).everything()[:, 0] for _ in range(2)])
-    assert sorted(rows) == list(range(10))
-    whole = draw_batches(as_blocks(data), 10, np.random.default_rng(0))
-    assert next(whole).n_rows == next(whole).n_rows == 10
 
 
 def test_a_threshold_that_leaves_rounding_leaves_nothing():
