@@ -20,24 +20,8 @@ class Progress:
     """Show how far a fit is; give `row` to an estimator as its callback.
 
     Terminals, and notebooks with ipywidgets, show a bar; anything else gets a line every ten
-    seconds, whether or not the solver has reported anything since.
-
-    Parameters
-    ----------
-    title : str
-        What is being done.
-    steps : int, optional
-        The most iterations there can be: the time left is then an upper bound. Without it only the
-        time that has passed is shown.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from provenmf import HALS
-    >>> from provenmf.progress import Progress
-    >>> X = np.random.default_rng(0).random((30, 10))
-    >>> with Progress("HALS", steps=200) as progress:
-    ...     model = HALS(3, random_state=0, callback=progress.row).fit(X)
+    seconds, whether or not the solver has reported anything since. With `steps`, the most
+    iterations there can be, an upper bound of the time left is shown.
     """
 
     def __init__(self, title: str, steps: int | None = None) -> None:

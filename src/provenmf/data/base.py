@@ -341,17 +341,9 @@ class Blocks(ABC):
 class MappedBlocks(Blocks):
     """A matrix whose blocks are ``function(block)`` of other blocks, computed when they are read.
 
-    Parameters
-    ----------
-    blocks : Blocks
-        The blocks that the function is applied to, and that make the passes.
-    function : callable
-        Changes the entries and columns of rows, but not their number. It is sent to the workers of
-        a cluster.
-    rows : array of shape (n_rows, …), optional
-        The function gets the part that belongs to the block as its second argument.
-    dtype, n_columns, is_sparse
-        Of the result; those of `blocks` by default.
+    The function changes entries and columns of rows, but not their number; it is sent to the
+    workers of a cluster. Its second argument is the part of the array `rows` for the block, if
+    there is one. `dtype`, `n_columns` and `is_sparse` are those of the result.
     """
 
     def __init__(

@@ -196,10 +196,7 @@ def _computed(tasks: Sequence[Delayed]) -> list[Any]:
 class WorkerRows(Rows):
     """Parts on the workers; those of a lost worker are recomputed.
 
-    Attributes
-    ----------
-    futures : of the parts.
-    whole : all parts as one array, once they have been transferred.
+    `whole` holds all parts as one array, once they have been transferred.
     """
 
     def __init__(self, cluster: Cluster, futures: list[Any], ranges: list[tuple[int, int]]) -> None:

@@ -144,13 +144,8 @@ def _opened(X: Any, **options: Any) -> Blocks:
 class Entries(NamedTuple):
     """Counts of entries that methods may refuse, and the largest absolute value.
 
-    Attributes
-    ----------
-    invalid, missing, negative : int
-        Entries that are not finite, those of them that are NaN, and entries below zero.
-    largest : float
-    where : str
-        Row and block of the first entry that is not finite, counted from 0, in words.
+    invalid, missing, negative : entries that are not finite, NaN among them, below zero.
+    where : row and block of the first entry that is not finite, in words.
     """
 
     invalid: int

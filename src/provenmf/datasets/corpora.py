@@ -14,6 +14,7 @@ from provenmf.errors import InvalidInput
 Floats = NDArray[np.float64]
 
 BLOCK_DOCUMENTS = 20_000
+ANCHOR_PROBABILITY = 0.004
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,26 +46,22 @@ def topic_corpus(
     *,
     words_per_document: float = 80.0,
     concentration: float = 0.1,
-    correlation: float | None = None,
     anchors_per_topic: int = 3,
-    anchor_probability: float = 0.004,
     word_concentration: float = 0.1,
     zipf: float = 0.0,
     random_state: int | np.random.Generator | None = None,
 ) -> TopicCorpus:
-    """Draw a corpus from latent Dirichlet allocation or from a correlated topic model.
+    """Draw a corpus from latent Dirichlet allocation (Blei, Ng & Jordan 2003).
 
     The model, for each document on its own:
 
     1. the length is 2 + Poisson(``words_per_document`` − 2);
-    2. the topic weights are Dirichlet(``concentration``, …) (Blei, Ng & Jordan 2003) or, with a
-       ``correlation`` r, the softmax of normal variables with variance 4: topics 2i and 2i + 1
-       have the correlation r, all others none (Blei & Lafferty 2007);
+    2. the topic weights are Dirichlet(``concentration``, …);
     3. every word is drawn by itself: a topic from the weights, then a word from the topic.
 
-    Each topic has ``anchors_per_topic`` words of probability ``anchor_probability`` that no other
-    topic has. The rest of its probability is spread over the other words by a Dirichlet
-    distribution with parameters ``word_concentration`` · b, where b has mean one and falls like
+    Each topic has ``anchors_per_topic`` words of probability 0.004 that no other topic has. The
+    rest of its probability is spread over the other words by a Dirichlet distribution with
+    parameters ``word_concentration`` · b, where b has mean one and falls like
     1 / (rank + 10) ** ``zipf`` over the words.
 
     Parameters
@@ -75,12 +72,8 @@ def topic_corpus(
         Mean length of a document, at least 2.
     concentration : float, default 0.1
         Parameter of the Dirichlet distribution of weights; small means few topics a document.
-    correlation : float, optional
-        Between -1 and 1; draws a correlated topic model in place of a Dirichlet one.
     anchors_per_topic : int, default 3
         Words that occur in one topic only; 0 for none.
-    anchor_probability : float, default 0.004
-        Probability of such a word in its topic.
     word_concentration : float, default 0.1
         Of the Dirichlet distribution over the other words; small means topics that share little.
     zipf : float, default 0
@@ -101,17 +94,18 @@ def topic_corpus(
     >>> corpus.counts.shape, corpus.topics.shape, corpus.anchor_words.shape
     ((200, 300), (4, 300), (4, 3))
     """
-    _check(n_words, n_topics, words_per_document, anchors_per_topic, anchor_probability)
-    if correlation is not None and not -1 <= correlation <= 1:
-        raise InvalidInput(f"correlation={correlation} must lie between -1 and 1")
+    if n_topics < 1 or n_words <= n_topics * anchors_per_topic:
+        raise InvalidInput(
+            f"n_words={n_words} must exceed n_topics * anchors_per_topic = "
+            f"{n_topics * anchors_per_topic}, and n_topics={n_topics} must be at least 1"
+        )
+    if words_per_document < 2:
+        raise InvalidInput(f"words_per_document={words_per_document} must be at least 2")
     rng = generator(random_state)
     anchors = rng.permutation(n_words)[: n_topics * anchors_per_topic]
     anchors = anchors.reshape(n_topics, anchors_per_topic)
-    topics = _draw_topics(rng, n_words, anchors, anchor_probability, word_concentration, zipf)
-    if correlation is None:
-        weights = rng.dirichlet(np.full(n_topics, concentration), n_documents)
-    else:
-        weights = _correlated_weights(rng, n_documents, n_topics, correlation)
+    topics = _draw_topics(rng, n_words, anchors, word_concentration, zipf)
+    weights = rng.dirichlet(np.full(n_topics, concentration), n_documents)
     counts = _draw_documents(rng, topics, weights, words_per_document)
     return TopicCorpus(counts, topics, weights, anchors)
 
@@ -126,20 +120,7 @@ def more_documents(
 ) -> TopicCorpus:
     """Draw more documents from the topics of a corpus, for corpora made block by block.
 
-    Parameters
-    ----------
-    corpus : TopicCorpus
-        Its topics and anchor words are those of the new one.
-    n_documents, words_per_document, concentration, random_state
-        As in `topic_corpus`.
-
-    Examples
-    --------
-    >>> from provenmf.datasets.corpora import more_documents, topic_corpus
-    >>> first = topic_corpus(10, 300, 4, random_state=0)
-    >>> block = more_documents(first, 50, random_state=1)
-    >>> block.counts.shape, block.topics is first.topics
-    ((50, 300), True)
+    The other arguments are those of `topic_corpus`.
     """
     rng = generator(random_state)
     weights = rng.dirichlet(np.full(len(corpus.topics), concentration), n_documents)
@@ -160,28 +141,10 @@ def _draw_documents(
     return sp.csr_array(sp.vstack(blocks, format="csr"))
 
 
-def _check(
-    n_words: int, n_topics: int, length: float, anchors: int, anchor_probability: float
-) -> None:
-    if n_topics < 1 or n_words <= n_topics * anchors:
-        raise InvalidInput(
-            f"n_words={n_words} must exceed n_topics * anchors_per_topic = {n_topics * anchors}, "
-            f"and n_topics={n_topics} must be at least 1"
-        )
-    if length < 2:
-        raise InvalidInput(f"words_per_document={length} must be at least 2")
-    if not 0 <= anchors * anchor_probability < 1:
-        raise InvalidInput(
-            f"anchor_probability={anchor_probability} times anchors_per_topic={anchors} "
-            "must be less than 1"
-        )
-
-
 def _draw_topics(
     rng: np.random.Generator,
     n_words: int,
     anchors: NDArray[np.intp],
-    anchor_probability: float,
     word_concentration: float,
     zipf: float,
 ) -> Floats:
@@ -193,21 +156,9 @@ def _draw_topics(
     topics = np.zeros((n_topics, n_words))
     drawn = rng.standard_gamma(shapes, (n_topics, len(shared))) + np.finfo(float).tiny
     topics[:, shared] = drawn / drawn.sum(axis=1, keepdims=True)
-    topics *= 1.0 - anchors.shape[1] * anchor_probability
-    topics[np.arange(n_topics)[:, None], anchors] = anchor_probability
+    topics *= 1.0 - anchors.shape[1] * ANCHOR_PROBABILITY
+    topics[np.arange(n_topics)[:, None], anchors] = ANCHOR_PROBABILITY
     return topics
-
-
-def _correlated_weights(
-    rng: np.random.Generator, n_documents: int, n_topics: int, correlation: float
-) -> Floats:
-    """Return the softmax of normal variables with standard deviation 2, correlated in pairs."""
-    normal = rng.standard_normal((n_documents, n_topics))
-    second = normal[:, 1::2]
-    second *= np.sqrt(1.0 - correlation**2)
-    second += correlation * normal[:, 0 : 2 * second.shape[1] : 2]
-    weights = np.exp(2.0 * normal)
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _draw_words(

@@ -42,7 +42,6 @@ def mixed_cube(
     n_endmembers: int = 4,
     *,
     snr: float = 30.0,
-    noise_range: float = 10.0,
     pure_share: float = 0.05,
     concentration: float = 1.0,
     most: float = 1.0,
@@ -56,9 +55,7 @@ def mixed_cube(
         Size of the cube and number of materials.
     snr : float, default=30.0
         Signal to noise ratio in decibels, 10 log₁₀ (signal energy / noise energy); inf for none.
-    noise_range : float, default=10.0
-        Ratio of the largest to the smallest standard deviation of a band, at least 1; the
-        deviations are log-uniform in between.
+        The standard deviations of the bands are log-uniform over a factor of 10.
     pure_share : float, default=0.05
         Share of the pixels that hold one material only, at least one pixel each unless 0.
     concentration : float, default=1.0
@@ -86,8 +83,6 @@ def mixed_cube(
             f"n_endmembers={n_endmembers} must be at least 1 and at most the {n_pixels} pixels "
             f"and {n_bands} bands"
         )
-    if noise_range < 1:
-        raise InvalidInput(f"noise_range={noise_range} must be at least 1")
     if not 0 <= pure_share <= 1:
         raise InvalidInput(f"pure_share={pure_share} must be between 0 and 1")
     rng = generator(random_state)
@@ -97,7 +92,7 @@ def mixed_cube(
     pure = rng.choice(n_pixels, size=n_pure, replace=False)
     abundances[pure] = np.eye(n_endmembers)[np.arange(n_pure) % n_endmembers]
     signal = abundances @ endmembers
-    profile = noise_range ** rng.random(n_bands)
+    profile = 10.0 ** rng.random(n_bands)
     energy = np.mean(signal**2) / 10 ** (snr / 10)
     noise = profile * np.sqrt(energy / np.mean(profile**2))
     cube = (signal + noise * rng.standard_normal(signal.shape)).reshape(n_rows, n_columns, n_bands)

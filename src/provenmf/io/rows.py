@@ -170,33 +170,11 @@ def write_sparse_rows(
 
 
 def convert(source: str | Path, target: str | Path, *, key: str | None = None) -> tuple[int, int]:
-    """Write a matrix as sparse rows, which are read block by block.
+    """Write a matrix as sparse rows; return the number of rows and of stored entries.
 
-    Parameters
-    ----------
-    source : path of a matrix
-        As `read_matrix` takes it. X of an h5ad file is read a piece at a time, other files as a
-        whole.
-    target : path that ends in `.npz`
-        Written completely or not at all.
-    key : str, optional
-        Name of the matrix where a file can hold several.
-
-    Returns
-    -------
-    tuple of int
-        The number of rows, and of entries that are stored.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from provenmf.io.rows import convert
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table = Path(folder, "table.csv")
-    ...     _ = table.write_text("0,1\\\\n2,0\\\\n")
-    ...     convert(table, Path(folder, "table.npz"))
-    (2, 2)
+    source : a matrix as `read_matrix` takes it; X of an h5ad file is read a piece at a time.
+    target : ends in `.npz`; written completely or not at all.
+    key : name of the matrix where a file can hold several.
     """
     source, target = existing(source), Path(target)
     if target.suffix.lower() != ".npz":

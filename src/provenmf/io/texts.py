@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -40,12 +41,7 @@ class Corpus:
 class TextFile:
     """Documents that stay in their file, or folder, and are read one after the other.
 
-    Parameters
-    ----------
-    path, field, encoding, skip_unreadable
-        As in `read_texts`.
-    mail : bool, default False
-        The texts are mails: what counts is what their author wrote.
+    The fields are those of `read_texts`; with `mail` only what the author of a mail wrote counts.
     """
 
     path: Path
@@ -262,17 +258,12 @@ def _table_rows(path: Path, encoding: str, ending: str) -> Iterator[tuple[str, A
     lines = stream_lines(path, "utf-8-sig" if encoding == "utf-8" else encoding, ends=True)
     header = next(lines, "")
     delimiter = "\t" if ending == ".tsv" else max(",;\t|", key=header.count)
-    rows = csv.DictReader(_again(header, lines), delimiter=delimiter)
+    rows = csv.DictReader(chain([header], lines), delimiter=delimiter)
     try:
         for number, row in enumerate(rows, 1):
             yield f"row {number}", row
     except csv.Error as error:
         raise UnreadableFile(f"{path}, row {rows.line_num} is not a table ({error})") from error
-
-
-def _again(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 def read_counts(

@@ -133,14 +133,7 @@ class TopicMap:
 class RowTable:
     """Every row of the data with its largest components; readers filter it by component.
 
-    Attributes
-    ----------
-    components : sequence of str
-        Names of all components.
-    header : sequence of str
-        Names of the columns.
-    rows : sequence of (component, cells)
-        The main component of each row, counted from 1, and its cells.
+    `rows` are pairs: the main component, counted from 1, and the cells.
     """
 
     title: str

@@ -26,20 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Origin:
-    """Provenance of a result of the command line.
+    """Where a result of the command line comes from: data file, command as typed, time of the end.
 
-    Parameters
-    ----------
-    file : str
-        Name of the data file, without its folder.
-    command : str
-        The command as it was typed.
-    date : str
-        When it ended, as in "2026-05-17 14:05".
-
-    Examples
-    --------
-    >>> from provenmf.results.factorization import Origin
     >>> Origin("letters.csv", "provenmf topics letters.csv -k 10", "2026-05-17 14:05").file
     'letters.csv'
     """
