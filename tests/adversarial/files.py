@@ -26,7 +26,7 @@ from oracles import hold, is_allowed
 from pool import let_it_run
 
 from provenmf import SPA, Checkpoint, find_topics, io as readers, load
-from provenmf.cli.topics import read_stop_words
+from provenmf.cli.applications import read_stop_words
 from provenmf.data import as_blocks
 from provenmf.errors import LONGEST_MESSAGE
 from provenmf.io import child

@@ -14,10 +14,9 @@ import typer
 
 from provenmf import __version__
 from provenmf.cli import options
-from provenmf.cli.applications import communities, parts, signatures, unmix
-from provenmf.cli.demo import demo
+from provenmf.cli.applications import communities, parts, signatures, topics, unmix
+from provenmf.cli.examples import demo, generate
 from provenmf.cli.fit import diagnose, fit, rank
-from provenmf.cli.generate import generate
 from provenmf.cli.messages import (
     INTERRUPTED,
     OUTSIDE,
@@ -31,7 +30,6 @@ from provenmf.cli.messages import (
 )
 from provenmf.cli.reproduce import reproduce
 from provenmf.cli.saved import certify, convert, label, report
-from provenmf.cli.topics import topics
 from provenmf.errors import was_interrupted
 
 app = typer.Typer(

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import UnreadableFile
-from provenmf.io.files import check_format, check_sparse_shape, check_unfolded, parsing
+from provenmf.io.files import check_sparse_shape, check_unfolded, parsing
 from provenmf.linalg.storage import own_rows
 
 # Most characters of a header: numpy evaluates it as Python, which must not take long.
@@ -22,18 +22,12 @@ LONGEST_HEADER = 10_000
 
 def read_npy(path: Path) -> NDArray[Any]:
     """Return the array of an `.npy` file; a pickle is refused, never run."""
-    check_format(path)
     with parsing(path, "NumPy array"), open(path, "rb") as file:
         return _read(path, file, path.stat().st_size)
 
 
-def read_npz(path: Path, *, any_name: bool = False) -> dict[str, NDArray[Any]]:
-    """Return all arrays of an `.npz` file; a pickle in it is refused, never run.
-
-    The name must end in `.npz` unless `any_name` is True.
-    """
-    if not any_name:
-        check_format(path)
+def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """Return all arrays of an `.npz` file; a pickle in it is refused, never run."""
     with parsing(path, "archive of arrays"), zipfile.ZipFile(path) as archive:
         members = [name for name in archive.namelist() if name.endswith(".npy")]
         check_unfolded(path, sum(archive.getinfo(name).file_size for name in members))

@@ -25,7 +25,6 @@ import scipy.sparse as sp
 from provenmf.errors import InvalidInput, MissingExtra, ProvenmfError, TooLarge, UnreadableFile
 from provenmf.io.files import (
     allowed_bytes,
-    check_format,
     check_sparse_shape,
     check_unfolded,
     optional,
@@ -51,7 +50,6 @@ def read_in_child(reader: str, path: Path, *arguments: str | None) -> dict[str, 
     The function gets the path and the arguments and returns arrays, sparse matrices, lists and None
     by name. What is not numeric arrives as a text that says what it is, such as "a struct".
     """
-    check_format(path)
     allowed = allowed_bytes(path)
     seconds = None if allowed is None else BASE_SECONDS + path.stat().st_size / BYTES_PER_SECOND
     with tempfile.TemporaryDirectory(prefix="provenmf-") as folder:

@@ -18,7 +18,6 @@ from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import read_npy, read_npz, read_sparse_npz
 from provenmf.io.child import read_in_child
 from provenmf.io.files import (
-    check_format,
     check_unfolded,
     existing,
     optional,
@@ -198,7 +197,6 @@ def _from_npz(path: Path, key: str | None) -> Table:
 def read_parquet(path: Path) -> Any:
     """Return the pyarrow table of a Parquet file."""
     parquet = optional("pyarrow.parquet", "reading a Parquet file", "files")
-    check_format(path)
     with parsing(path, "Parquet file"):
         with parquet.ParquetFile(path) as file:
             stored = file.metadata

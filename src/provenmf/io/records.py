@@ -97,7 +97,7 @@ def load(path: str | Path) -> Factorization | Answer:
     """
     path = check_result(Path(path))
     with parsing(path, "provenmf result", "give the .npz file that a command or `save` wrote"):
-        arrays = read_npz(path, any_name=True)
+        arrays = read_npz(path)
         record = _decoded(arrays)
         _check_format(record, path)
         kind = record["kind"]
@@ -126,7 +126,7 @@ def load_snapshot(path: Path) -> dict[str, Any]:
     path, remedy = existing(path), "delete it to begin anew"
     damaged = f"{path} is not a checkpoint, or damaged: {remedy}"
     try:
-        arrays = read_npz(path, any_name=True)
+        arrays = read_npz(path)
     except UnreadableFile as error:
         raise UnreadableFile(damaged) from error
     stored = arrays.pop(DIGEST, None)

@@ -24,7 +24,6 @@ from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import ArrayFile, npy_header, read_npy_member, write_arrays
 from provenmf.io.child import read_in_child
 from provenmf.io.files import (
-    check_format,
     check_sparse_shape,
     check_target,
     existing,
@@ -70,7 +69,6 @@ def open_sparse_rows(path: Path) -> SparseRows | None:
 
     Shapes are checked against the size of the file, and all index pointers.
     """
-    check_format(path)
     with parsing(path, "archive of arrays"), zipfile.ZipFile(path) as archive:
         members = {entry.filename: entry for entry in archive.infolist()}
         wanted = [f"{name}.npy" for name in (*PARTS, "format", "shape")]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from provenmf.cli.generate import MODELS
+from provenmf.cli.examples import MODELS
 from provenmf.io.records import load
 
 

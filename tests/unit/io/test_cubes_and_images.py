@@ -78,7 +78,7 @@ def test_cubes_without_content(bad, message):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("c.hdr", "ENVI"), ("c.tif", r"c\.tif is not a .tif file"), ("c.doc", "holds no cube")],
+    [("c.hdr", "ENVI"), ("c.tif", r"c\.tif is damaged"), ("c.doc", "holds no cube")],
 )
 def test_foreign_cube_files(tmp_path, name, message):
     (tmp_path / name).write_text("hello")

@@ -126,21 +126,22 @@ def test_pickles_are_refused_and_not_run(tmp_path, name):
     with pytest.raises(UnreadableFile, match=r"m\.np. holds pickled Python objects"):
         read_matrix(tmp_path / name)
     (tmp_path / name).write_bytes(pickle.dumps([1, 2]))
-    with pytest.raises(UnreadableFile, match=f"is not a .{name[2:]} file although its name says"):
+    with pytest.raises(UnreadableFile, match=f"{name} is not a readable"):
         read_matrix(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["m.npy", "m.npz", "m.mtx", "m.mat", "m.parquet", "m.csv.gz"])
-def test_a_file_that_lies_about_its_format(tmp_path, name):
-    (tmp_path / name).write_bytes(b"%PDF-1.7" + bytes(100))
-    with pytest.raises(UnreadableFile, match="holds .pdf data: give the right file or rename"):
+@pytest.mark.parametrize("content", [b"", b"%PDF-1.7" + bytes(100)])
+def test_a_file_that_lies_about_its_format(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UnreadableFile, match=name):
         read_matrix(tmp_path / name)
 
 
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"", "is empty"),
+        (b"", "has no rows"),
         (b"a,b\n", "a header but no rows"),
         (b"1,2\n3\n", "not a readable table of numbers"),
         (b"1,2\n3,x\n", "row 2, column 2"),
