@@ -1,4 +1,4 @@
-"""Prove bounds on singular values: sums of the largest, the smallest, and what follows from them.
+"""Prove bounds on singular values: on sums of the largest ones and on the smallest one.
 
 *The k largest.* Residuals of eigenvectors prove that some eigenvalues were found, not that they are
 the leading ones. By duality (Ky Fan), for any τ and any Z ⪰ 0 of rank k

@@ -31,7 +31,7 @@ Matrix: TypeAlias = NDArray[np.floating] | sp.csr_array
 
 
 def is_sparse(block: object) -> TypeGuard[sp.csr_array]:
-    """Return whether only the entries that are not zero are stored."""
+    """Return whether a block is sparse."""
     return bool(sp.issparse(block))
 
 

@@ -89,7 +89,7 @@ CONSTRAINT = StrOptions({"nonnegative", "simplex"})
 
 
 class InvalidParameter(InvalidInput, InvalidParameterError):
-    """A parameter of an estimator cannot be used; in Python it reads as scikit-learn puts it."""
+    """A parameter of an estimator cannot be used; Python shows scikit-learn's message."""
 
     def __init__(self, text: str, argument: str | None = None, value: object = None) -> None:
         self._text = text

@@ -455,7 +455,10 @@ def noise_row(kind: str, level: float, sample: Sample, start: Array, settings: S
 
 
 def slower(method: str, tables: Tables) -> float:
-    """Return the least ratio of AND's pace, log error a second, to another's on DIR and CTM."""
+    """Return the smallest ratio of AND's speed to that of another method, on DIR and CTM.
+
+    The speed is the decrease of the logarithm of the error in a second.
+    """
 
     def pace(title: str, name: str) -> float:
         fallen = -math.log(cell(tables, title, "error / start", method=name))

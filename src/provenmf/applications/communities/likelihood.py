@@ -144,7 +144,7 @@ def improved(adjacency: sp.csr_array, labels: Labels, k: int) -> Partition:
 
 
 def merged(adjacency: sp.csr_array, labels: Labels, k: int) -> Labels:
-    """Merge the two communities that lose the least likelihood by it, until k are left."""
+    """Merge pairs of communities, those first that cost the least likelihood, until k are left."""
     n, labels = len(labels), np.unique(labels, return_inverse=True)[1]
     member = sp.csr_array((np.ones(n), (np.arange(n), labels)))
     links = (member.T @ adjacency @ member).toarray()
@@ -176,7 +176,7 @@ def _entropy(links: Floats, pairs: Floats) -> Floats:
 
 
 def likeliest(adjacency: sp.csr_array, vectors: Floats, k: int, *guesses: Labels) -> Partition:
-    """Return the likeliest labels that follow from clusters of the vectors and from guesses."""
+    """Return the likeliest labels, improved from clusters of the vectors and from guesses."""
     most = min(len(vectors) // 3, vectors.shape[1], SETTINGS.most_clusters)
     starts = list(guesses)
     for m in sorted({max(k, min(most, int(each * k))) for each in SETTINGS.clusters_each}):

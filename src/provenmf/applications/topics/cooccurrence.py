@@ -202,7 +202,7 @@ class WordSpectrum:
     capped: bool
 
     def widened(self, more: int) -> WordSpectrum:
-        """Return some more pairs, to a lower accuracy."""
+        """Return the spectrum with more eigenpairs, which are less accurate."""
         width = self.vectors.shape[1] + more
         return _wide_spectrum(self.pairs, self.vectors, width, capped=self.capped)
 

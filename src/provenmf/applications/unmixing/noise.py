@@ -44,7 +44,7 @@ SAME = 0.99
 
 
 def number_of_copies(alike: Floats) -> int:
-    """Return bands that are multiples of an earlier one; alike : the bands' cosines."""
+    """Return the number of bands that are multiples of an earlier one, from their cosines."""
     return int(np.count_nonzero(np.tril(alike > 1.0 - ROUNDING, -1).any(axis=1)))
 
 
@@ -158,7 +158,7 @@ class BandNoise:
         return np.asarray((back * self.deviations[self.kept]) @ self.lift / self.deviations)
 
     def whitened(self, coordinates: Floats) -> Floats:
-        """Return points in all bands with negative values raised to zero."""
+        """Return the points in all bands, with negative values set to zero."""
         return np.maximum(self.in_bands(coordinates), 0.0)
 
 

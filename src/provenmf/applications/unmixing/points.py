@@ -142,7 +142,10 @@ def _leading_coordinates(
 def _leaders(
     points: NDArray[np.float64], radius: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the label of each point and the leader of each label, in the order of the points."""
+    """Group points: the first free point leads all free points within the radius.
+
+    Returns the group of each point, and the leader of each group.
+    """
     labels = np.full(len(points), -1, dtype=np.intp)
     free = np.arange(len(points))
     first: list[int] = []

@@ -137,7 +137,7 @@ def quantities(points: Explanation) -> Quantities:
 def theorem_3_sides(
     e: Quantities, penalty: Penalty, *, measured_noise: bool = False
 ) -> tuple[float, float] | None:
-    """Return Eq. (20): what the maxima of anchors exceed, and those of other rows do not.
+    """Return both sides of Eq. (20): lower bound of anchors' maxima, upper bound of all others'.
 
     The paper bounds f(C*) by 2 rho (1 - K/N) ||V||^2 + lam K and the noise in row k by 2 delta.
     With `measured_noise` both are what they are for this explanation, in which anchors have no

@@ -1,4 +1,4 @@
-"""Uniqueness of components of least volume: weights that are sufficiently scattered.
+"""Certify components of least volume: unique if the weights are sufficiently scattered.
 
 Rows w >= 0 of weights are sufficiently scattered if their cone contains all x with
 e'x >= sqrt(k-1) ||x||, and its dual touches the boundary of that cone's dual at the axes only. Let

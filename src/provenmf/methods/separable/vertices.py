@@ -203,7 +203,7 @@ def barycentric(points: Floats, *, with_origin: bool = False) -> tuple[Floats, F
 
 
 def _least_width(points: Floats, with_origin: bool) -> float:
-    """Return the smallest singular value of the simplex seen from its center or the origin."""
+    """Return the smallest singular value of the vertices, relative to their mean or the origin."""
     if with_origin:
         return float(np.linalg.svd(points, compute_uv=False)[-1])
     return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[len(points) - 2])
