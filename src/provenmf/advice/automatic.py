@@ -11,7 +11,6 @@ import numpy as np
 from provenmf.advice.diagnose import advised_methods, applies, relative_error
 from provenmf.advice.number import settled_number
 from provenmf.arguments import checked
-from provenmf.budget import resources
 from provenmf.data import as_blocks
 from provenmf.data.door import are_counts
 from provenmf.errors import InvalidInput
@@ -59,8 +58,6 @@ def factorize(
     method: str = AUTO,
     random_state: RandomState = None,
     checkpoint: str | Path | Checkpoint | None = None,
-    memory: str | float | None = None,
-    n_jobs: int | None = None,
     **options: Any,
 ) -> Factorization:
     """Factorize a matrix in one call and return the `Factorization`.
@@ -82,10 +79,6 @@ def factorize(
     checkpoint : str, Path, Checkpoint or None, default=None
         Folder from which an interrupted fit can resume; see `HALS.fit`. With "auto", each method
         has its own subfolder.
-    memory : str, float or None, default=None
-        Memory budget, such as "2GB"; see `resources`.
-    n_jobs : int or None, default=None
-        Number of threads; see `resources`.
     **options
         Parameters of the method's estimator; with "auto", those of HALS, which is then used for
         counts too unless PoissonNMF has the same ones.
@@ -103,6 +96,7 @@ def factorize(
     See Also
     --------
     diagnose : which method's theory applies to a matrix.
+    resources : limits memory and threads.
     find_topics, find_communities, unmix, find_parts : the same for texts, graphs, spectra, images.
 
     Examples
@@ -119,15 +113,14 @@ def factorize(
     ('hals', 'Method chosen automatically')
     """
     notes: tuple[str, ...] = ()
-    with resources(memory=memory, n_jobs=n_jobs):
-        if n_components is None or n_components == AUTO:
-            n_components, note = settled_number(as_blocks(X))
-            notes = (note,)
-        if method.lower() == AUTO:
-            found = _automatic(_Task(X, n_components, random_state, checkpoint), options)
-        else:
-            estimator = make_estimator(method, n_components, random_state=random_state, **options)
-            found = estimator.fit(X, checkpoint=checkpoint).factorization_
+    if n_components is None or n_components == AUTO:
+        n_components, note = settled_number(as_blocks(X))
+        notes = (note,)
+    if method.lower() == AUTO:
+        found = _automatic(_Task(X, n_components, random_state, checkpoint), options)
+    else:
+        estimator = make_estimator(method, n_components, random_state=random_state, **options)
+        found = estimator.fit(X, checkpoint=checkpoint).factorization_
     return replace(found, notes=(*notes, *found.notes))
 
 

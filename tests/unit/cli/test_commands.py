@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import provenmf
 from provenmf.cli.examples import MODELS
 from provenmf.io.records import load
 
@@ -209,3 +210,115 @@ def test_a_fit_goes_on_from_its_checkpoint(run, separable):
     assert load("one.npz") == load("two.npz")
     refused = run(*common, 2, "-o", "three.npz")
     assert refused.code == 2 and "belongs to another fit" in refused.err
+
+
+@pytest.fixture
+def with_gaps(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = (rng.random((20, 2)) @ rng.random((2, 5))).round(4).astype(str)
+    rows[0, 1], rows[3, 4], rows[7, 0] = "", "NA", "nan"
+    path = tmp_path / "gaps.csv"
+    lines = ["name,a,b,c,d,e"] + [",".join([f"r{i}", *row]) for i, row in enumerate(rows)]
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("method", ["auto", "hals", "anls"])
+def test_empty_cells_are_missing(run, with_gaps, tmp_path, method):
+    ran = run("fit", with_gaps, "-k", 2, "-m", method, "-o", "r.npz", "--no-report", "--json")
+    assert ran.code == 0, ran
+    found = json.loads(ran.out)
+    assert found["n_rows"] == 20 and "are missing" in found["certificate"]["verdict"]
+    record = provenmf.load(tmp_path / "r.npz")
+    assert record.row_names[0] == "r0" and np.isfinite(record.weights).all()
+
+
+def test_methods_that_need_all_entries_say_which_is_missing(run, with_gaps):
+    ran = run("fit", with_gaps, "-k", 2, "-m", "spa", "--no-report")
+    assert ran.code == 2
+    assert "row 1, column 3: the value is missing" in ran.err
+    assert "hals and anls work with missing values" in ran.err
+    with_gaps.write_text(with_gaps.read_text().replace("NA", "much"))
+    ran = run("fit", with_gaps, "-k", 2, "--no-report")
+    assert ran.code == 2 and "row 4, column 6: 'much' is not a number" in ran.err
+
+
+def test_known_components_are_kept(run, separable, tmp_path):
+    known = np.random.default_rng(1).random((2, 8))
+    np.save(tmp_path / "known.npy", known)
+    ran = run(
+        "fit", separable, "-k", 3, "--known-components", "known.npy", "-o", "r.npz", "--no-report"
+    )
+    assert ran.code == 0, ran
+    np.testing.assert_array_equal(provenmf.load(tmp_path / "r.npz").components[:2], known)
+    ran = run(
+        "fit", separable, "-k", 3, "-m", "spa", "--known-components", "known.npy", "--no-report"
+    )
+    assert ran.code == 2 and "--known-components" in ran.err and "is not an option of" in ran.err
+
+
+SMALL = ("--ranks", "1-4")
+
+
+@pytest.fixture
+def data(tmp_path):
+    rng = np.random.default_rng(0)
+    product = rng.gamma(0.5, size=(40, 2)) @ rng.gamma(0.5, size=(2, 10))
+    np.savetxt(
+        tmp_path / "data.csv",
+        np.maximum(product + 0.03 * rng.standard_normal((40, 10)), 0),
+        delimiter=",",
+    )
+    return tmp_path / "data.csv"
+
+
+def test_rank_prints_a_table(run, data):
+    ran = run("rank", data, *SMALL)
+    assert ran.code == 0, ran
+    assert "held-out error" in ran.out and "components" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (("--ranks", "two"), "not a list of numbers"),
+        (("--ranks", "²"), "not a list of numbers"),
+        (("--ranks", "1-99999999999"), "too large"),
+        (("--random-state", -1), "--random-state"),
+    ],
+)
+def test_wrong_options_of_rank(run, data, options, words):
+    ran = run("rank", data, *options)
+    assert ran.code == 2 and words in ran.err
+
+
+def test_a_number_that_is_not_settled_points_here(run, tmp_path):
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).random((40, 12)))
+    ran = run("fit", "noise.npy", "--no-report")
+    assert ran.code == 2 and "`provenmf rank`" in ran.err
+
+
+def test_demo_finds_what_is_there_and_writes_everything(run, tmp_path, monkeypatch):
+    """On a small corpus in place of the standard library, which takes longer to read."""
+    rng = np.random.default_rng(0)
+    subjects = [[f"{subject}{i}" for i in range(12)] for subject in ("socket", "digit", "widget")]
+    texts = [" ".join(rng.choice(subjects[i % 3], size=4)) for i in range(120)]
+    monkeypatch.setattr(
+        "provenmf.datasets.real.standard_library_docstrings",
+        lambda: (texts, [f"module{i}" for i in range(120)]),
+    )
+    ran = run("demo", "--output", "shown")
+    assert ran.code == 0, ran
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert "Rank correlation with the known memberships" in ran.out
+    for name in ("topics", "communities", "parts"):
+        assert load(tmp_path / "shown" / f"{name}.npz").certificate is not None
+        assert "</html>" in (tmp_path / "shown" / f"{name}.html").read_text()
+
+
+def test_demo_needs_a_folder_it_can_make(run, tmp_path):
+    (tmp_path / "file").touch()
+    ran = run("demo", "--output", "file")
+    assert ran.code == 2
+    assert "file" in ran.err

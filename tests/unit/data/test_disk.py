@@ -39,13 +39,6 @@ def test_an_error_of_the_reader_is_raised_and_a_pass_may_be_left(path):
         blocks.map_reduce(len)
 
 
-@pytest.mark.parametrize("rows", [[], [5], [59, 0, 7, 7, 30, 8], list(range(60))[::-1]])
-@pytest.mark.parametrize("block_rows", [1, 7, 100])
-def test_rows_are_taken_in_the_order_asked_for(path, rows, block_rows):
-    found = as_blocks(path, block_rows=block_rows).take(np.array(rows, dtype=int))
-    np.testing.assert_array_equal(found, np.load(path)[rows])
-
-
 @pytest.mark.parametrize("model", [SPA(2), HALS(2)])
 def test_the_first_bad_entry_is_named(path, model):
     X = np.load(path)

@@ -63,8 +63,9 @@ FILES = [
     ("m.csv.gz", lambda p: p.write_bytes(gzip.compress(b"1,0,2.5\r\n0,3,0\r\n")), None, None),
     ("m.mtx", lambda path: scipy.io.mmwrite(path, sp.coo_array(MATRIX)), None, None),
     ("m.mat", lambda path: scipy.io.savemat(path, {"X": MATRIX, "name": "text"}), None, None),
+    ("sparse.mat", lambda path: scipy.io.savemat(path, {"X": sp.csc_array(MATRIX)}), None, None),
     ("new.mat", write_new_mat, None, None),
-    ("sparse.mat", lambda path: write_new_mat(path, sparse=True), None, None),
+    ("new_sparse.mat", lambda path: write_new_mat(path, sparse=True), None, None),
     ("m.parquet", write_parquet, ROWS, COLUMNS),
     ("m.h5ad", write_h5ad, ROWS, COLUMNS),
 ]

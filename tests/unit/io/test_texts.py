@@ -106,6 +106,7 @@ def test_counts_that_are_none(tmp_path, bad, message):
     [
         ("by.jsonl", b'{"text": "a"}\n{"text": \n', "line 2 is not JSON"),
         ("by.jsonl", b"[" * 200_000, "line 1 is not JSON"),
+        ("by.jsonl", b'{"text": ' + b"9" * 10_000 + b"}", "line 1 is not JSON"),
         ("by.parquet", b"PAR1 and no more PAR1", "not a readable Parquet file"),
     ],
 )

@@ -27,7 +27,9 @@ def test_blocks_follow_from_the_budget(path):
 
 
 def test_a_fit_within_the_budget_is_the_fit_without_one(path):
-    plain, small = SPA(4).fit(path), factorize(path, 4, method="spa", memory="450MB", n_jobs=1)
+    plain = SPA(4).fit(path)
+    with resources(memory="450MB", n_jobs=1):
+        small = factorize(path, 4, method="spa")
     np.testing.assert_array_equal(small.anchors, plain.anchors_)
     np.testing.assert_allclose(small.weights, plain.factorization_.weights, atol=1e-12)
 
