@@ -10,7 +10,8 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Self
+from importlib import import_module
+from typing import Any, Self
 
 # (argument, text of a value or None) -> how the reader knows it, such as "n_components=3"
 Naming = Callable[[str, str | None], str]
@@ -203,6 +204,14 @@ class MissingExtra(ProvenmfError, ImportError):
     def __init__(self, purpose: str, extra: str = "") -> None:
         needs = f" needs an optional part: pip install 'provenmf[{extra}]'" if extra else ""
         super().__init__(f"{purpose}{needs}")
+
+
+def optional(module: str, purpose: str, extra: str) -> Any:
+    """Import a module that is not always installed; MissingExtra says how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(purpose, extra) from error
 
 
 class ClusterLost(ProvenmfError, RuntimeError):

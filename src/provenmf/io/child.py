@@ -22,12 +22,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from provenmf.errors import InvalidInput, MissingExtra, ProvenmfError, TooLarge, UnreadableFile
+from provenmf.errors import (
+    InvalidInput,
+    MissingExtra,
+    ProvenmfError,
+    TooLarge,
+    UnreadableFile,
+    optional,
+)
 from provenmf.io.files import (
     allowed_bytes,
     check_sparse_shape,
     check_unfolded,
-    optional,
     read_bytes,
     too_large,
     unlimited,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import codecs
 import collections
 import gzip
-import importlib
 import io
 import lzma
 import os
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from provenmf.budget import set_inside
-from provenmf.errors import InvalidInput, MissingExtra, ProvenmfError, TooLarge, UnreadableFile
+from provenmf.errors import InvalidInput, ProvenmfError, TooLarge, UnreadableFile
 
 # A file may unfold to this many bytes, or to LARGEST_RATIO times its size if that is more.
 FREE_BYTES = 256 * 2**20
@@ -77,14 +76,6 @@ def too_large(path: Path, what: str) -> TooLarge:
         f"{path} {what}, which a file of {path.stat().st_size / 1000:,.0f} kB should not: if you "
         "trust it, read it inside provenmf.io.unlimited(), or with --no-limits"
     )
-
-
-def optional(module: str, purpose: str, extra: str) -> Any:
-    """Import a module that is not always installed; MissingExtra says how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtra(purpose, extra) from error
 
 
 def existing(path: str | Path) -> Path:
@@ -233,17 +224,14 @@ def _other_encoding(path: Path, encoding: str, error: UnicodeDecodeError) -> Unr
 def check_target(path: Path, *inputs: Path | None) -> None:
     """Refuse to write over a folder, a device, a pipe or one of the files that are read."""
     try:
-        nowhere = not path.resolve().parent.is_dir() and path.is_symlink()
-        exists = path.exists()
+        exists, folder_exists = path.exists(), path.resolve().parent.is_dir()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links or an invalid name
         words = f"cannot write {str(path)!r:.200} ({error!s:.100}): name a file"
         raise InvalidInput(words) from error
     read = exists and any(s is not None and s.exists() and path.samefile(s) for s in inputs)
     for is_wrong, problem in (
-        (nowhere, "it is a link to nowhere; name a file"),
-        (path.is_dir(), "it is a folder; name a file"),
-        (not path.parent.is_dir(), f"the folder {path.parent} does not exist; make it first"),
-        (exists and not path.is_file(), "it is a device or a pipe; name a file"),
+        (exists and not path.is_file(), "it is a folder, a device or a pipe; name a file"),
+        (not folder_exists, "its folder does not exist; make it first"),
         (read, "it is an input; name another file"),
     ):
         if is_wrong:

@@ -12,10 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput, UnreadableFile, counted
+from provenmf.errors import InvalidInput, UnreadableFile, counted, optional
 from provenmf.io.files import (
     existing,
-    optional,
     parsing,
     read_bytes,
     read_lines,

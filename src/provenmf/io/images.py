@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput, counted
-from provenmf.io.files import check_unfolded, existing, optional, parsing
+from provenmf.errors import InvalidInput, counted, optional
+from provenmf.io.files import check_unfolded, existing, parsing
 from provenmf.io.matrices import choose_array, read_arrays
 from provenmf.io.rasters import ENDINGS, read_raster
 from provenmf.linalg.storage import check_scale, largest_of, numbers

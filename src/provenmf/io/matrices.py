@@ -14,13 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.errors import InvalidInput, UnreadableFile, optional
 from provenmf.io.arrays import read_npy, read_npz, read_sparse_npz
 from provenmf.io.child import read_in_child
 from provenmf.io.files import (
     check_unfolded,
     existing,
-    optional,
     parsing,
     stream_lines,
     without_compression,

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import UnreadableFile
+from provenmf.errors import UnreadableFile, optional
 from provenmf.io.child import read_in_child
-from provenmf.io.files import check_unfolded, existing, optional, parsing
+from provenmf.io.files import check_unfolded, existing, parsing
 
 ENDINGS = (".hdr", ".tif", ".tiff")
 NO_DATA = 42113  # the tag of GDAL

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from provenmf.applications.parts import Parts
-from provenmf.errors import InvalidInput, MissingExtra, shortened
+from provenmf.errors import InvalidInput, optional, shortened
 from provenmf.report.elements import Cards, Chart, ChartGrid, Element
 from provenmf.report.figures import (
     COLOURS,
@@ -94,10 +94,7 @@ def stacked(
 
 def drawn(panels: Panels, title: str, *, columns: int, mark: float | None = None) -> Any:
     """Draw panels as one figure; a notebook that shows open figures by itself shows it once."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingExtra("a figure", "plot") from error
+    plt = optional("matplotlib.pyplot", "a figure", "plot")
     rows = -(-len(panels) // columns)
     size = (max(WIDTH * columns, 7), max(HEIGHT * rows, 4))
     figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")

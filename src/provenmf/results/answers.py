@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput, MissingExtra
+from provenmf.errors import InvalidInput, optional
 from provenmf.results.certificate import Certificate
 from provenmf.results.display import Record, component_lines, summary
 from provenmf.results.estimates import ErrorBars, plural
@@ -229,10 +229,7 @@ class Answer(Record):
             "components" a line for each component. The others are the standard errors and both
             ends of the intervals of `error_bars`, in the form of the table that they are about.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingExtra("a table", "files") from error
+        pandas = optional("pandas", "a table", "files")
         names = list(self.component_names)
         if of == "weights":
             return pandas.DataFrame(self.weights, index=list(self.row_names), columns=names)
@@ -282,10 +279,7 @@ class Answer(Record):
             With `obsm["X_provenmf"]`, `varm["provenmf"]` and, in `uns["provenmf"]`, the method, the
             verdict and the names of the components. Needs the extra `export`.
         """
-        try:
-            from anndata import AnnData
-        except ImportError as error:
-            raise MissingExtra("to_anndata", "export") from error
+        AnnData = optional("anndata", "to_anndata", "export").AnnData
         n, d = len(self.weights), self.components.shape[1]
         if data is None:
             data = AnnData(shape=(n, d))
@@ -315,12 +309,9 @@ class Answer(Record):
             With `weights`, `components` and `share`, in the words of the application ("topic",
             "document", "word").
         """
-        try:
-            import xarray
-        except ImportError as error:
-            raise MissingExtra("to_xarray", "export") from error
+        library = optional("xarray", "to_xarray", "export")
         component, row, column = self.words.component, self.words.row, self.words.column
-        return xarray.Dataset(
+        dataset: xarray.Dataset = library.Dataset(
             {
                 "weights": ((row, component), np.asarray(self.weights)),
                 "components": ((component, column), np.asarray(self.components)),
@@ -333,6 +324,7 @@ class Answer(Record):
             },
             attrs={name: value for name, value in summary(self).items() if isinstance(value, str)},
         )
+        return dataset
 
     def labelled(self, names: Mapping[int, str]) -> Self:
         """Return the answer with other names for some of its components.

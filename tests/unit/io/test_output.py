@@ -66,9 +66,8 @@ def test_what_is_no_place_for_a_file_is_refused_by_name(tmp_path):
     (tmp_path / "null").symlink_to("/dev/null")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "nowhere").symlink_to("no/where.npz")
-    names = {"pipe": "device or a pipe", "null": "device or a pipe", ".": "it is a folder"}
-    names |= {"loop": "name a file", "nowhere": "link to nowhere", "o" * 300: "name a file"}
-    names |= {"a\0": "name a file", "no/where": "no does not exist; make it first"}
+    names = dict.fromkeys(("pipe", "null", ".", "loop", "o" * 300, "a\0"), "name a file")
+    names |= dict.fromkeys(("nowhere", "no/where"), "its folder does not exist; make it first")
     for name, message in names.items():
         for refuses in (lambda path: write_aside(path, write), check_writable):
             with pytest.raises(InvalidInput, match=f"cannot write .*{message}"):
