@@ -6,6 +6,7 @@ mutant changes a few entries so that one clause is violated and no other.
 
 import copy
 import itertools
+import math
 
 import pytest
 
@@ -286,6 +287,12 @@ def test_a_violated_clause_changes_the_verdict(name, clause):
     found = decisions(name, forged(GOOD[name], MUTANTS[name][clause]))
     assert [c for c, decision in found.items() if decision != "holds"] == [clause]
     assert found[clause] == "fails"
+
+
+@pytest.mark.parametrize(("name", "clause"), ALL_MUTANTS)
+def test_no_clause_holds_where_it_reads_nan(name, clause):
+    edits = [(title, where, column, math.nan) for title, where, column, _ in MUTANTS[name][clause]]
+    assert decisions(name, forged(GOOD[name], edits))[clause] != "holds"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -8,6 +8,7 @@ but tables, a stored outcome can be judged again, and a forged one must be refus
 
 from __future__ import annotations
 
+import itertools
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 Options = dict[str, Any]
 Number = Callable[[Tables], float]
+Names = tuple[str, ...]
 Decision = Literal["holds", "fails", "too few trials", "not measured"]
 T = TypeVar("T")
 
@@ -37,10 +39,18 @@ class NotMeasured(LookupError):
 
 
 def column(tables: Tables, title: str, name: str, **where: Any) -> list[float]:
-    """Return a column of the rows that agree with `where`; raise NotMeasured if it is empty."""
-    rows = [
-        row for row in tables.get(title, []) if all(row.get(key) == v for key, v in where.items())
-    ]
+    """Return a column of the rows that agree with `where`; raise NotMeasured if it is empty.
+
+    Each entry of `where` is a value or a condition on it.
+    """
+
+    def agrees(row: Row) -> bool:
+        return all(
+            key in row and (w(row[key]) if callable(w) else row[key] == w)
+            for key, w in where.items()
+        )
+
+    rows = [row for row in tables.get(title, []) if agrees(row)]
     if not rows or any(not isinstance(row.get(name), (int, float)) for row in rows):
         raise NotMeasured(f"{title}: {name} for {where}")
     return [float(row[name]) for row in rows]
@@ -65,16 +75,36 @@ def entry(title: str, name: str, **where: Any) -> Number:
     return lambda tables: cell(tables, title, name, **where)
 
 
-def largest(titles: str | Sequence[str], name: str, **where: Any) -> Number:
-    """Return the number that is the maximum of a column, over one or several tables."""
-    chosen = [titles] if isinstance(titles, str) else titles
-    return lambda tables: max(max(column(tables, title, name, **where)) for title in chosen)
+def largest(
+    titles: str | Names, names: str | Names, *, over: str | None = None, **where: Any
+) -> Number:
+    """Return the number that is the maximum of a column, or of its ratio to the column `over`.
+
+    Titles, names and the entries of `where` may be tuples: each of them must have been measured.
+    NaN anywhere makes it NaN.
+    """
+    return lambda tables: float(np.max(_all_of(tables, titles, names, over, where)))
 
 
-def smallest(titles: str | Sequence[str], name: str, **where: Any) -> Number:
-    """Return the number that is the minimum of a column, over one or several tables."""
-    chosen = [titles] if isinstance(titles, str) else titles
-    return lambda tables: min(min(column(tables, title, name, **where)) for title in chosen)
+def smallest(
+    titles: str | Names, names: str | Names, *, over: str | None = None, **where: Any
+) -> Number:
+    """Return the number that is the minimum; see `largest`."""
+    return lambda tables: float(np.min(_all_of(tables, titles, names, over, where)))
+
+
+def _all_of(
+    tables: Tables, titles: str | Names, names: str | Names, over: str | None, where: Row
+) -> list[float]:
+    choices = [v if isinstance(v, tuple) else (v,) for v in (titles, names, *where.values())]
+    found: list[float] = []
+    for title, name, *values in itertools.product(*choices):
+        kind = dict(zip(where, values))
+        if over is None:
+            found += column(tables, title, name, **kind)
+        else:
+            found += ratios(tables, title, name, over, **kind)
+    return found
 
 
 def exponent(x: Sequence[float], y: Sequence[float]) -> float:
@@ -90,13 +120,11 @@ def power_law(
     tables: Tables, title: str, x: str, y: str, by: str, kinds: Sequence[str], power: float
 ) -> float:
     """Return the largest |p − power| of y ∝ x^p over kinds, the entries of the column `by`."""
-    return max(
-        abs(
-            exponent(column(tables, title, x, **{by: kind}), column(tables, title, y, **{by: kind}))
-            - power
-        )
+    found = [
+        exponent(column(tables, title, x, **{by: kind}), column(tables, title, y, **{by: kind}))
         for kind in kinds
-    )
+    ]
+    return float(np.max(np.abs(np.subtract(found, power))))
 
 
 def swapped(tables: Tables, names: Mapping[str, str]) -> Tables:

@@ -37,7 +37,6 @@ from provenmf.reproduce.claims import (
     Row,
     Settings,
     Tables,
-    cell,
     chart,
     column,
     curves,
@@ -47,6 +46,7 @@ from provenmf.reproduce.claims import (
     largest,
     power_law,
     ratios,
+    smallest,
 )
 from provenmf.results import Trace
 
@@ -216,12 +216,11 @@ def pseudo_inverse(settings: Settings) -> Measured:
         for kind in KINDS:
             inverse = left_inverse(setting.features, kind)
             row[f"{kind} norm"] = inverse.infinity_norm
-            row[f"{kind} worst weight"] = max(
-                float(np.abs(relu_decode(s.data, inverse.rows, 0.0) - s.weights).max())
-                for s in attacks
+            row[f"{kind} worst weight"] = np.max(
+                [np.abs(relu_decode(s.data, inverse.rows, 0.0) - s.weights) for s in attacks]
             )
-            row[f"{kind} final E"] = max(
-                purify(s, setting.start, Rule(kind)).mixing for s in attacks
+            row[f"{kind} final E"] = np.max(
+                [purify(s, setting.start, Rule(kind)).mixing for s in attacks]
             )
         rows.append(row)
     names = [f"{kind} {what}" for what in ("worst weight", "final E") for kind in KINDS]
@@ -240,7 +239,7 @@ def starts(settings: Settings) -> Measured:
         for seed in range(settings.seed, settings.seed + trials):
             begin = warm_start(setting.features, mixing=size, random_state=seed)
             errors.append(purify(sample, begin, tol=1e-4).error)
-        row: Row = {START: size, "mean error": float(np.mean(errors)), "worst": max(errors)}
+        row: Row = {START: size, "mean error": float(np.mean(errors)), "worst": np.max(errors)}
         rows.append(row | {"trials": trials, "c": c})
     lines = curves(rows, START, "mean error", "worst")
     return Measured({"Starts": rows}, [chart("Starts", START, "final error", lines, "y")])
@@ -383,9 +382,7 @@ EXPERIMENTS = (
         {
             "geometric-rate": entry("Without noise", "mean factor", eta=PROOF),
             "arbitrarily-small": entry("Without noise", "last", eta=PROOF),
-            "error-up-to-c": lambda t: max(
-                max(ratios(t, ADVERSARIAL, name, "effective c")) for name in ("E", "N")
-            ),
+            "error-up-to-c": largest(ADVERSARIAL, ("E", "N"), over="effective c"),
             "proportional": lambda t: power_law(
                 t, ADVERSARIAL, "c", "error", "adversary", ADVERSARIES, 1
             ),
@@ -397,14 +394,13 @@ EXPERIMENTS = (
         "purification-theorem2",
         theorem_2,
         {
-            "noise-dominates": lambda t: min(
+            "noise-dominates": lambda t: np.min(
                 over(t, DOMINANT, "error", {"noise": "unbiased"}, {"noise": "none"})
             ),
-            "error-over-sqrt-k": lambda t: max(
-                max(ratios(t, DOMINANT, "error / ‖ν‖₁", "1/√k", noise=noise))
-                for noise in ("unbiased", "unbiased, depends on x")
+            "error-over-sqrt-k": largest(
+                DOMINANT, "error / ‖ν‖₁", over="1/√k", noise=("unbiased", "unbiased, depends on x")
             ),
-            "adversarial-is-worse": lambda t: min(
+            "adversarial-is-worse": lambda t: np.min(
                 over(t, DOMINANT, "error", {"noise": "adversarial"}, {"noise": "unbiased"})
             ),
         },
@@ -413,12 +409,10 @@ EXPERIMENTS = (
         "purification-pseudo-inverse",
         pseudo_inverse,
         {
-            "more-robust": lambda t: min(
-                ratios(t, INVERSES, "moore-penrose worst weight", "min-inf worst weight")
+            "more-robust": smallest(
+                INVERSES, "moore-penrose worst weight", over="min-inf worst weight"
             ),
-            "purification-succeeds": lambda t: max(
-                ratios(t, INVERSES, "min-inf final E", "effective c")
-            ),
+            "purification-succeeds": largest(INVERSES, "min-inf final E", over="effective c"),
         },
         variant={"min-inf final E": "moore-penrose final E"},
     ),
@@ -426,10 +420,8 @@ EXPERIMENTS = (
         "purification-starts",
         starts,
         {
-            "tenth-is-sufficient": lambda t: (
-                cell(t, "Starts", "worst", **{START: 0.1}) / cell(t, "Starts", "c", **{START: 0.1})
-            ),
-            "start-does-not-matter": lambda t: max(
+            "tenth-is-sufficient": largest("Starts", "worst", over="c", **{START: 0.1}),
+            "start-does-not-matter": lambda t: np.max(
                 over(t, "Starts", "worst", {START: 0.1}, {START: 0.0})
             ),
         },
@@ -440,8 +432,8 @@ EXPERIMENTS = (
         theorem_6,
         {
             "linear-sparsity": densest,
-            "mixing-within-bound": lambda t: 2 * max(ratios(t, SPARSE, "E with noise", "c")),
-            "outside-within-bound": lambda t: 2 * max(ratios(t, SPARSE, "N with noise", "c")),
+            "mixing-within-bound": lambda t: 2 * np.max(ratios(t, SPARSE, "E with noise", "c")),
+            "outside-within-bound": lambda t: 2 * np.max(ratios(t, SPARSE, "N with noise", "c")),
             "leaves-the-span-behind": largest(SPARSE, "N without noise"),
         },
     ),
@@ -449,10 +441,10 @@ EXPERIMENTS = (
         "purification-theorem7",
         theorem_7,
         {
-            "general-weights": lambda t: max(ratios(t, "Cases", "error", "c")),
-            "averages-out": lambda t: max(abs(p + 0.5) for p in column(t, "Cases", "power")),
+            "general-weights": largest("Cases", "error", over="c"),
+            "averages-out": lambda t: np.max(np.abs(np.add(column(t, "Cases", "power"), 0.5))),
             "balancing-recovers": largest(PROPORTIONS, "E at the end", balanced=True),
-            "balancing-needed": lambda t: max(
+            "balancing-needed": lambda t: np.max(
                 over(t, PROPORTIONS, "iterations to 1e-6", {"balanced": False}, {"balanced": True})
             ),
         },
@@ -462,7 +454,7 @@ EXPERIMENTS = (
         coupled_potential,
         {
             "coupled-decreases": entry(POTENTIAL, "largest factor"),
-            "ends-small": lambda t: max(ratios(t, POTENTIAL, "last", "first")),
+            "ends-small": largest(POTENTIAL, "last", over="first"),
         },
     ),
 )
