@@ -160,7 +160,8 @@ def _variable_genes(matrix: Any, n_genes: int | None) -> tuple[Any, Floats, list
     if not len(varied):
         raise InvalidInput("no gene varies over the cells: nothing can be found")
     mean_square = np.asarray(share_squares / n).ravel()
-    ratio = np.log(mean_square[varied] / mean[varied] - mean[varied] + 1e-300)
+    ratio = mean_square[varied] / mean[varied] - mean[varied]
+    ratio = np.log(np.maximum(ratio, 1e-300))  # of equal shares it may round below zero
     order = np.argsort(mean[varied], kind="stable")
     score = np.empty(len(varied))
     for members in np.array_split(order, min(20, max(1, len(varied) // 10))):

@@ -34,7 +34,8 @@ COMMANDS = {
     ],
     "diagnose": ["m.npy", "m.csv", "sparse.npz"],
     "convert": ["m.npy", "m.csv", "sparse.npz", "rows.npz", "m.mtx", "m.h5ad", "t.jsonl"],
-    "rank": ["m.npy", "m.csv", "gaps.csv", "sparse.npz"],
+    "rank": ["m.npy", "m.csv", "gaps.csv", "sparse.npz", "t.jsonl", "t.txt", "t.csv"],
+    "signatures": ["m.csv", "m.tsv.gz"],
     "topics": ["t.jsonl", "t.csv", "t.txt", "sparse.npz", "m.mtx"],
     "communities": ["g.txt", "g.graphml"],
     "unmix": ["cube.npz", "cube.hdr"],
@@ -43,7 +44,8 @@ COMMANDS = {
     "certify": ["result.npz", "record.npz", "topics.npz"],
     "label": ["result.npz", "record.npz", "topics.npz"],
 }
-ANALYSES = ("fit", "topics", "communities", "unmix", "parts")
+ANALYSES = ("fit", "topics", "communities", "signatures", "unmix", "parts")
+GROUPS = [["--groups", name] for name in ("a", "id", "no", "groups", "few", "damaged.npz", "")]
 # More that may be asked for, by command; files and folders of these names are there.
 MORE = {
     "fit": [
@@ -53,8 +55,10 @@ MORE = {
         ["--checkpoint", "kept"],
         ["--checkpoint", "damaged"],
         ["--checkpoint", "m.npy"],
+        *GROUPS,
     ],
-    "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"]],
+    "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], *GROUPS],
+    "signatures": [["--reference", "m.csv"], ["--reference", "m.npy"], ["--reference", "no"]],
     "unmix": [["--shape", "²x3"]],
     "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"]],
 }
@@ -91,6 +95,8 @@ def prepare_neighbours(rng: Rng) -> None:
     """Files and folders that options name: the bytes of a cube, damaged data, a damaged folder."""
     Path("cube.img").write_bytes(bytes(range(240)))
     Path("damaged.npz").write_bytes(mutant(rng, "m.npz"))
+    Path("groups").write_text("".join(f"g{i // 2}\n" for i in range(9)))
+    Path("few").write_text("one\n\x1b[2J\n")
     Path("damaged").mkdir()
     Path("damaged", "fit.json").write_bytes(mutant(rng, "fit.json"))
     Path("damaged", "01-spa.npz").write_bytes(mutant(rng, "state.npz"))

@@ -53,12 +53,21 @@ def _h5ad(path: Path) -> None:
 def _matlab_7_3(path: Path) -> None:
     import h5py
 
+    columns = X.tocsc()
     with h5py.File(path, "w") as file:
         file["M"] = DENSE
         file.create_group("record")["field"] = DENSE
         file["letters"] = np.array([72, 105], dtype=np.uint16)
         file["letters"].attrs["MATLAB_class"] = np.bytes_("char")
         file["waves"] = np.zeros((3, 2), dtype=[("real", "f8"), ("imag", "f8")])
+        file["cells"] = np.array([file["M"].ref, file["letters"].ref], dtype=h5py.ref_dtype)
+        file["cells"].attrs["MATLAB_class"] = np.bytes_("cell")
+        sparse = file.create_group("S")
+        sparse.attrs["MATLAB_sparse"] = np.uint64(12)
+        for name, part in zip(
+            ("data", "ir", "jc"), (columns.data, columns.indices, columns.indptr)
+        ):
+            sparse[name] = part if name == "data" else part.astype(np.uint64)
     head = (b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM").ljust(512, b"\0")
     path.write_bytes(head + path.read_bytes())
 
@@ -191,6 +200,7 @@ FORMATS: dict[str, tuple[bytes | Maker, Reader]] = {
     "m.mat": (mat(X=DENSE, S=X.tocsc(), t="a"), part("S")),
     "packed.mat": (mat(True, X=DENSE, S=X.tocsc(), t="a"), part("X")),
     "new.mat": (_matlab_7_3, part("M")),
+    "new_sparse.mat": (_matlab_7_3, part("S")),
     "m.h5ad": (_h5ad, readers.read_matrix),
     "m.parquet": (_parquet, readers.read_matrix),
     "t.parquet": (_parquet, readers.read_texts),
@@ -325,7 +335,8 @@ def _quiet_child(task: bytes) -> None:
     child.run(json.loads(task))
 
 
-def read_mutant(name: str, content: bytes) -> str:
+def read_mutant(name: str, content: bytes, read: Reader | None = None) -> str:
+    """Whether a file is read or refused, by the reader of its format if no other is given."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.parent.mkdir(exist_ok=True)
@@ -335,7 +346,7 @@ def read_mutant(name: str, content: bytes) -> str:
         run = run_forked if hasattr(os, "fork") else subprocess.run
         try:
             with mock.patch.object(child.subprocess, "run", run):
-                FORMATS[name][1](path.parent if "/" in name else path)
+                (read or FORMATS[name][1])(path.parent if "/" in name else path)
         except Exception as error:
             if not is_allowed(error):
                 raise
@@ -356,6 +367,16 @@ def case(rng: Rng) -> str:
 def of_format(rng: Rng, name: str) -> str:
     """One damaged file of this format."""
     return read_mutant(name, mutant(rng, name))
+
+
+def variable(rng: Rng) -> str:
+    """A struct, cells, text, complex or sparse numbers of a MATLAB file, or none, as anything."""
+    names = ("M", "S", "record", "letters", "waves", "cells", "X", "t", "no", None)
+    readers_of = (readers.read_matrix, readers.read_cube, readers.read_images, readers.read_graph)
+    name = str(rng.choice(["new.mat", "m.mat"]))
+    key, read = names[rng.integers(len(names))], readers_of[rng.integers(len(readers_of))]
+    keyed = (name, good(name)) if rng.random() < 0.8 else (name, mutant(rng, name))
+    return f"{read.__name__} {read_mutant(*keyed, lambda path: read(path, key=key))}"
 
 
 def corpus(rng: Rng) -> str:

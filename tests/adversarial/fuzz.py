@@ -25,6 +25,7 @@ ROUND = {
     "advice": 1,
     "odd": 2,
     "files": 8,
+    "files:variable": 1,
     "commands": 1,
     "options": 4,
     "options:method_case": 1,

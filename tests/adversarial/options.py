@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import anndata
 import numpy as np
 from files import good
 from matrices import Rng, fingerprint, mixtures
@@ -24,6 +25,7 @@ from oracles import hold, is_allowed
 from sklearn.base import BaseEstimator
 
 import provenmf
+import provenmf.tl
 from provenmf.errors import LONGEST_MESSAGE
 from provenmf.methods import make_estimator
 
@@ -44,7 +46,7 @@ FUNCTIONS = (
 # Functions that also take a result of the data.
 OF_RESULTS = (provenmf.stability, provenmf.certify, provenmf.confirm, provenmf.with_error_bars)
 WITHOUT_DATA = (provenmf.load, provenmf.resources)
-CALLED = (*FUNCTIONS, *OF_RESULTS, *WITHOUT_DATA)
+CALLED = (*FUNCTIONS, *OF_RESULTS, *WITHOUT_DATA, provenmf.tl.nmf)
 ANSWERED = (provenmf.factorize, *FUNCTIONS[3:])
 # Names that are not parameters of the function but of some method, or of none.
 FOREIGN = ("lam", "mu", "step", "alpha", "schedule", "no_such_option", "n_components", "tol")
@@ -71,6 +73,8 @@ def data_of(rng: Rng, function: Any) -> Any:
     if function in (provenmf.find_topics, provenmf.find_signatures):
         return rng.poisson(1.0, (25, 12)).astype(float) + np.eye(25, 12)
     matrix = mixtures(rng, 24, 9)
+    if function is provenmf.tl.nmf:
+        return anndata.AnnData(matrix, layers={"x": matrix, "a": matrix.astype(int)})
     return matrix.reshape(6, 4, 9) if function is provenmf.unmix else matrix
 
 
@@ -110,7 +114,8 @@ def case(rng: Rng) -> str:
     """One call with one to three odd options."""
     function = CALLED[rng.integers(len(CALLED))]
     data = data_of(rng, function)
-    before = fingerprint(data)
+    matrix = data.X if function is provenmf.tl.nmf else data
+    before = fingerprint(matrix)
     given: tuple[Any, ...] = () if function in WITHOUT_DATA else (data,)
     if function in OF_RESULTS:
         model = make_estimator("spa", 2)
@@ -126,7 +131,7 @@ def case(rng: Rng) -> str:
         for _ in range(int(rng.choice([1, 1, 1, 2, 3])))
     }
     ended = attempt(lambda: function(*given, **options), function.__name__)
-    hold(fingerprint(data) == before, f"{function.__name__} changed its argument")
+    hold(fingerprint(matrix) == before, f"{function.__name__} changed its argument")
     return ended
 
 

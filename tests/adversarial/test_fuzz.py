@@ -8,7 +8,7 @@ import pytest
 
 FUZZER = Path(__file__).with_name("fuzz.py")
 PARTS = [
-    ["files:corpus", "files"],
+    ["files:corpus", "files:variable", "files"],
     ["estimators", "estimators:storage_case", "estimators:checkpoint_case"],
     ["applications", "advice", "odd", "commands"],
     ["options", "options:method_case", "options:chunk_case", "options:handler_case"],

@@ -81,3 +81,12 @@ def test_layers_and_keys(drawn):
         provenmf.tl.nmf(data, K, layer="count")
     with pytest.raises(InvalidInput, match="negative"):
         provenmf.tl.nmf(anndata.AnnData(-drawn[0]), K)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_genes_with_equal_shares_in_all_cells_are_ranked():
+    totals = np.random.default_rng(0).random((30, 1))
+    counts = totals * np.linspace(0.1, 1.0, 9)  # variances that round below zero
+    data = anndata.AnnData(counts)
+    provenmf.tl.nmf(data, 1, n_genes=5, evidence=False, random_state=0)
+    assert data.uns["provenmf"]["notes"]

@@ -68,11 +68,11 @@ def _parts(table: Any) -> tuple[Floats, list[str] | None, list[str] | None]:
     values = table
     if hasattr(table, "obs_names"):  # AnnData
         values, rows, columns = table.X, list(table.obs_names), list(table.var_names)
-    elif hasattr(table, "iloc"):  # a frame
-        first = table.columns[0] if len(table.columns) else None
-        if first is not None and table[first].dtype.kind in "OUT":
-            table = table.set_index(first)
-        values, rows, columns = table.to_numpy(), list(table.index), list(table.columns)
+    elif hasattr(table, "iloc") and hasattr(table, "columns"):  # a frame
+        rows = list(table.index)
+        if len(table.columns) and table.iloc[:, 0].dtype.kind in "OUT":  # names of the rows
+            rows, table = list(table.iloc[:, 0]), table.iloc[:, 1:]
+        values, columns = table.to_numpy(), list(table.columns)
     elif hasattr(table, "matrix"):
         values, rows, columns = table.matrix, table.row_names, table.column_names
     values = values.toarray() if sp.issparse(values) else values

@@ -235,3 +235,13 @@ def test_a_signature_with_a_part_of_another_is_freed_from_it():
     proposed = dict(mixtures(tumors, found))
     assert cosines(proposed[0][None], signatures[:1]) > cosines(merged[:1], signatures[:1])
     assert cosines(proposed[0][None], signatures[:1]) > 0.99
+
+
+def test_frames_with_a_name_twice_and_series_are_refused():
+    pandas = pytest.importorskip("pandas")
+    twice = pandas.DataFrame(np.ones((3, 4)), columns=list("aabc"))
+    for table in (twice, twice.set_axis(list("abbc"), axis=1)):
+        with pytest.raises(InvalidInput, match="occurs more than once"):
+            find_signatures(table, 2)
+    with pytest.raises(InvalidInput, match="1 axes"):
+        find_signatures(pandas.Series([1.0, 2.0]), 1)
