@@ -19,7 +19,7 @@ from provenmf.advice.nested_fits import Floats, Job, Loss, fit_all, independent
 from provenmf.advice.number import SETTINGS as NOISE, above_noise, noise_spectrum, sample
 from provenmf.arguments import checked
 from provenmf.budget import generator
-from provenmf.certificate.evidence import confirm_components, split_units
+from provenmf.certificate.evidence import confirm_components, equal_rows, split_units
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import as_dense
@@ -334,7 +334,8 @@ def judge(
     """Return the columns of the table, the criteria and the lower bound; NaN is missing."""
     seen, values = ~np.isnan(matrix), np.nan_to_num(matrix)
     everything, seed = np.arange(len(matrix)), int(rng.integers(2**31))
-    halves = split_units(everything, np.random.default_rng(seed)) if seen.all() else ()
+    units, complete = equal_rows(values), bool(seen.all())
+    halves = split_units(units, np.random.default_rng(seed)) if complete else ()
     jobs = [Job(rows, seen[rows], seen[rows]) for rows in (everything, *halves)]
     of_evidence = len(jobs)
     for _ in range(SETTINGS.repeats):
@@ -344,7 +345,7 @@ def judge(
     hidden = errors[of_evidence:]
     columns = {"error": errors[0], "held out": np.median(hidden, axis=0), "+/-": hidden.std(axis=0)}
     criteria = [_by_held_out(ranks, hidden)]
-    if not seen.all():
+    if not complete:
         return columns, criteria, 0
     first = criteria[0].n_components or ranks[int(np.argmin(columns["held out"]))]
 

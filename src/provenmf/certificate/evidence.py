@@ -14,7 +14,9 @@ first half, the gains are independent, so any test of a mean is a test of the co
 used twice. A component must beat the two best models without it, which the first half chooses: the
 smaller of the two e-values counts, whose mean is ≤ 1 if either of them predicts as well. Columns
 are split, not counts: thinned counts that vary more than Poisson counts predict each other, and
-components of one column would be confirmed on noise.
+components of one column would be confirmed on noise. Neighboring columns whose residuals are alike,
+such as channels of a smooth spectrum, are hidden together: they predict each other, whatever the
+components are. Equal rows stay in one half for the same reason.
 
 The test bets against H0: E clip(g, ±c) ≤ 0 (Waudby-Smith & Ramdas 2024). With λ ≤ 1/c the product
 of 1 + λ clip(g_i) has mean ≤ 1 under H0, and so has its average over several λ: it is an e-value,
@@ -43,6 +45,7 @@ from scipy.special import logsumexp
 from provenmf.errors import InvalidInput
 from provenmf.linalg.compiled import njit
 from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.linalg.storage import as_dense
 from provenmf.results.estimates import LEVEL, Evidence
 
 Floats = NDArray[np.float64]
@@ -61,7 +64,11 @@ class Settings:
     rivals: int = 2  # best models without a component that it must beat, chosen in the finding half
     masks: int = 8  # random splits of the columns, shared by the rows of a half
     rounds: int = 3  # splits of each row, whose gains are averaged
-    judged_rows: int = 1000  # of each half; enough for e-values beyond any doubt
+    alike_columns: float = 0.2  # correlation of residuals up to which neighbors are independent
+    dense_entries: int = 4_000_000  # of rows whose residuals are compared
+    batch: int = 1000  # rows that judge before the next ones are asked
+    judged_rows: int = 8000  # most of each half
+    beyond_doubt: float = 1e-4  # error probability from which no more rows are asked
     trial_rows: int = 400  # of the half that finds, to choose rivals and clip
     # Prior strengths tried in the half that finds, in counts: entries that vary far more than
     # Poisson counts say little about their row.
@@ -142,9 +149,10 @@ def confirm_components(
     whole = np.asarray(components, dtype=np.float64)
     words = {"measure": measure, "entries": entries, "noun": noun, "row": row}
     data = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    units = numbered_units(groups, data.shape[0])
+    units = equal_rows(data) if groups is None else numbered_units(groups, data.shape[0])
     n_units = int(units.max(initial=-1)) + 1
-    reason = _reason(data, n_units, len(whole), row)
+    what = f"different {row}s" if groups is None else "independent groups"
+    reason = _reason(data, n_units, len(whole), row, what)
     if reason:
         return without_judgement(len(whole), n_units, reason, words)
     rng = np.random.default_rng(random_state)
@@ -211,6 +219,17 @@ def without_judgement(k: int, n_units: int, reason: str, words: dict[str, Any]) 
     return Evidence(words_for_all, (1.0,) * k, (None,) * k, n_units=n_units, reason=reason, **words)
 
 
+def equal_rows(data: Rows) -> NDArray[np.intp]:
+    """Number the different rows: a copy of a row says nothing of new rows."""
+    if sp.issparse(data):
+        parts = zip(data.indptr, data.indptr[1:])
+        keys = [hash((data.indices[a:b].tobytes(), data.data[a:b].tobytes())) for a, b in parts]
+    else:
+        keys = [hash(row.tobytes()) for row in data]
+    numbers: dict[int, int] = {}  # in the order of the rows: hashes differ between processes
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
+
+
 def numbered_units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
     """Number the independent units: rows, or the groups that were named."""
     if groups is None:
@@ -225,23 +244,22 @@ def numbered_units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
     return np.unique(named, return_inverse=True)[1].astype(np.intp)
 
 
-def _reason(data: Rows, n_units: int, k: int, row: str) -> str:
+def _reason(data: Rows, n_units: int, k: int, row: str, what: str) -> str:
     """Return why components cannot be judged; empty if they can."""
     n, d = data.shape
     values = data.data if sp.issparse(data) else data
+    if not np.isfinite(values).all():
+        return "the data have missing entries; fill them in or leave out their rows"
+    if not values.any():
+        return "all entries are zero"
     if n_units < SETTINGS.fewest_units:
-        what = row if n_units == n else "group"
-        return f"there are {n_units} independent {what}s, and {SETTINGS.fewest_units} are needed"
+        return f"there are {n_units} {what}, and {SETTINGS.fewest_units} are needed"
     if k > n // 2:
         return f"half of the {n} {row}s are fewer than {k}; use a smaller number"
     if d < max(k + 1, 3):
         return (
             f"{d} columns are too few to predict some of them from the others; use fewer than {k}"
         )
-    if not np.isfinite(values).all():
-        return "the data have missing entries; fill them in or leave out their rows"
-    if not values.any():
-        return "all entries are zero"
     return ""
 
 
@@ -271,31 +289,62 @@ def log_evalues(
 ) -> Floats:
     """Return the log e-value of every component found in the rows `finders`, by the rows `judges`.
 
-    Both speak of `data`; `units` numbers the independent unit of each row.
+    Both speak of `data`; `units` numbers the independent unit of each row. More and more rows judge
+    a component while they speak for it and are not beyond doubt. A bet may stop at any time.
     """
+    k = len(components)
     finders = _some(finders, SETTINGS.trial_rows, rng)
-    judges = _some(judges, SETTINGS.judged_rows, rng)
     loss = (_Counts if counts else _Reals)(data[finders], components, rng)
-    rivals = [_without(loss.model, j) for j in range(len(components))]
-    flat = [loss.model, *(m for some in rivals for m in some)]
-    own = loss(data[finders], flat, rng, rounds=1)
-    chosen, place = [], 1
-    for some in rivals:
-        order = np.argsort(own[:, place : place + len(some)].mean(axis=0))
-        chosen.append(place + order[: SETTINGS.rivals])
-        place += len(some)
-    new = loss(data[judges], [flat[0], *(flat[c] for some in chosen for c in some)], rng)
-    place, found = 1, []
-    for picked in chosen:
-        seen = _by_unit(own[:, picked] - own[:, :1], units[finders])
-        gains = _by_unit(new[:, place : place + len(picked)] - new[:, :1], units[judges])
-        found.append(min(map(_log_evalue, gains.T, seen.T)))
-        place += len(picked)
-    return np.array(found)
+    rivals = [_best_without(loss, j, data[finders], units[finders], rng) for j in range(k)]
+    log_e, undecided = np.zeros(k), list(range(k))
+    wealth = [np.zeros((len(models), len(SETTINGS.bets))) for models, _ in rivals]
+    for rows in _batches(judges, units, rng):
+        models = [model for j in undecided for model in rivals[j][0]]
+        lost = loss(data[rows], [loss.model, *models], rng)
+        gains, place = _by_unit(lost[:, 1:] - lost[:, :1], units[rows]), 0
+        for j in undecided:
+            some, clips = rivals[j]
+            wealth[j] += _log_wealth(gains[:, place : place + len(some)], clips)
+            log_e[j] = _log_evalue(wealth[j])
+            place += len(some)
+        undecided = [j for j in undecided if 0 < log_e[j] < np.log(k / SETTINGS.beyond_doubt)]
+        if not undecided:
+            break
+    return log_e
+
+
+def _best_without(
+    loss: _Reals | _Counts, j: int, rows: Rows, units: NDArray[np.intp], rng: np.random.Generator
+) -> tuple[list[Model], Floats]:
+    """Return the best models without component j in the half that found it, and their clips."""
+    models = _without(loss.model, j)
+    lost = loss(rows, [loss.model, *models], rng, rounds=1)
+    best = np.argsort(lost[:, 1:].mean(axis=0))[: SETTINGS.rivals]
+    size = np.abs(_by_unit(lost[:, 1 + best] - lost[:, :1], units))
+    clips = np.maximum(
+        np.quantile(size, SETTINGS.clip_quantile, axis=0), np.sqrt(np.mean(size**2, axis=0))
+    )
+    return [models[place] for place in best], clips
 
 
 def _some(rows: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     return np.sort(rng.choice(rows, min(most, len(rows)), replace=False))
+
+
+def _batches(
+    rows: NDArray[np.intp], units: NDArray[np.intp], rng: np.random.Generator
+) -> list[NDArray[np.intp]]:
+    """Divide rows in random order; rows of a unit stay together, and large units give some only."""
+    rows = rng.permutation(rows)
+    rows = rows[np.argsort(rng.permutation(units.max() + 1)[units[rows]], kind="stable")]
+    starts = np.flatnonzero(np.diff(units[rows], prepend=-1))
+    lengths = np.diff(np.append(starts, len(rows)))
+    within = np.arange(len(rows)) - np.repeat(starts, lengths)
+    rows = rows[within < max(1, SETTINGS.batch // len(starts))]
+    return [
+        np.sort(rows[first : first + SETTINGS.batch])
+        for first in range(0, min(len(rows), SETTINGS.judged_rows), SETTINGS.batch)
+    ]
 
 
 def _by_unit(gains: Floats, units: NDArray[np.intp]) -> Floats:
@@ -306,14 +355,16 @@ def _by_unit(gains: Floats, units: NDArray[np.intp]) -> Floats:
     return sums / size[:, None]
 
 
-def _log_evalue(gains: Floats, seen: Floats) -> float:
-    """Bet on the clipped gains; the clip comes from gains of the half that found the component."""
-    clip = max(np.quantile(np.abs(seen), SETTINGS.clip_quantile), np.sqrt(np.mean(seen**2)))
-    if not clip > 0 or not np.isfinite(clip):
-        return 0.0
-    bets = np.array(SETTINGS.bets)[:, None]
-    wealth = np.log1p(bets * np.clip(np.nan_to_num(gains) / clip, -1.0, 1.0)).sum(axis=1)
-    return float(logsumexp(wealth) - np.log(len(wealth)))
+def _log_wealth(gains: Floats, clips: Floats) -> Floats:
+    """Return the logarithm of what each bet (columns) on the clipped gains of each rival wins."""
+    clips = np.where((clips > 0) & np.isfinite(clips), clips, np.inf)
+    share = np.clip(np.nan_to_num(gains) / clips, -1.0, 1.0)
+    return np.array([np.log1p(bet * share).sum(axis=0) for bet in SETTINGS.bets]).T
+
+
+def _log_evalue(wealth: Floats) -> float:
+    """Return the logarithm of the mean over bets, for the best rival."""
+    return float(np.min(logsumexp(wealth, axis=1)) - np.log(wealth.shape[1]))
 
 
 def _without(model: Model, j: int) -> list[Model]:
@@ -346,6 +397,8 @@ class _Reals:
         )
         shares = weights.mean(axis=0)
         self.model = Model(components, shares / max(shares.sum(), np.finfo(float).tiny))
+        some = _few(rows)
+        self.block = block_of_columns(as_dense(rows[some]) - weights[some] @ components)
 
     def __call__(
         self, rows: Rows, models: list[Model], rng: np.random.Generator, rounds: int = ROUNDS
@@ -353,7 +406,7 @@ class _Reals:
         """Return the loss of every row (lines) under every model (columns)."""
         d, k = models[0].components.shape[1], len(models[0].components)
         losses = np.zeros((rows.shape[0], len(models)))
-        for some, seen, unseen in _split_columns(rows, d, k, rng, rounds):
+        for some, seen, unseen in _split_columns(rows, d, k, rng, rounds, self.block):
             known, hidden = rows[some][:, seen], rows[some][:, unseen]
             squares = _squared_norms(hidden)
             size = _squared_norms(known) / seen.sum() * unseen.sum()
@@ -383,6 +436,10 @@ class _Counts:
         every = np.ones(H.shape[1], dtype=bool)
         weights = self._weights(sp.csr_array(rows), self.model, every)
         shares = (weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)).mean(axis=0)
+        some = _few(rows)
+        means = weights[some] @ H
+        left = (as_dense(rows[some]) - means) / np.sqrt(np.maximum(means, 1e-12))
+        self.block = block_of_columns(left)
         self.model = Model(H, shares / max(shares.sum(), np.finfo(float).tiny))
         seed = int(rng.integers(2**31))
         trials = []
@@ -414,7 +471,7 @@ class _Counts:
         """Return the loss of every row (lines) under every model (columns)."""
         d, k = models[0].components.shape[1], len(models[0].components)
         losses = np.zeros((rows.shape[0], len(models)))
-        for some, seen, unseen in _split_columns(rows, d, k, rng, rounds):
+        for some, seen, unseen in _split_columns(rows, d, k, rng, rounds, self.block):
             own = sp.csr_array(rows[some])
             size = np.maximum(own @ unseen.astype(np.float64), 1.0)
             flat = SETTINGS.background * (own @ seen.astype(np.float64)) / d
@@ -441,17 +498,36 @@ def posterior_shares(rows: Rows, components: Floats) -> Floats:
     return np.where(sums > 0, weights / np.where(sums > 0, sums, 1.0), judge.model.shares)
 
 
+def block_of_columns(residuals: Floats) -> int:
+    """Return how many neighboring columns to hide together: twice as many as are alike."""
+    spread = residuals.std(axis=0)
+    unit = ((residuals - residuals.mean(axis=0)) / np.where(spread > 0, spread, np.inf)).T
+    d = len(unit)
+    most = max(1, d // 6)
+    for lag in range(1, most // 2 + 1):
+        if np.mean(unit[lag:] * unit[:-lag]) <= SETTINGS.alike_columns:
+            return max(1, 2 * (lag - 1))
+    return most
+
+
+def _few(rows: Rows) -> slice:
+    """Return the first rows, as many as may be dense."""
+    return slice(max(2, SETTINGS.dense_entries // rows.shape[1]))
+
+
 def _split_columns(
-    rows: Rows, d: int, k: int, rng: np.random.Generator, rounds: int
+    rows: Rows, d: int, k: int, rng: np.random.Generator, rounds: int, block: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Give each row a few random splits of the columns in seen and unseen ones."""
+    """Give each row a few random splits of the columns in seen and unseen blocks."""
     hidden = max(1, min(d // 2, d - 2 * k))
     splits = []
     for _ in range(rounds):
         mask = rng.integers(0, SETTINGS.masks, rows.shape[0])
         for number in range(SETTINGS.masks):
+            blocks = (np.arange(d) + rng.integers(block)) // block
+            places = rng.permutation(blocks[-1] + 1)[blocks]
             unseen = np.zeros(d, dtype=bool)
-            unseen[rng.choice(d, hidden, replace=False)] = True
+            unseen[np.argsort(places, kind="stable")[:hidden]] = True
             some = np.flatnonzero(mask == number)
             if len(some):
                 splits.append((some, ~unseen, unseen))
