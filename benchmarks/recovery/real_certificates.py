@@ -1,13 +1,13 @@
-"""What certificates say about real data: evidence at the usual number of components and at twice that.
+"""What certificates say about real data: evidence at the usual number of components and twice it.
 
     python -m benchmarks.recovery.real_certificates --data DIR [--only NAME] [--cones]
 
-The default method of each kind of data, and its verdict. Then in a table: how many components unseen
-rows confirm of the usual number and of twice that; processor seconds without and with evidence; the
-relative error, the floor below which no factorization of this rank can be, and whether the parts
-are unique. `--cones` shows instead whether inequality (1) of Liu17 holds for the cones of the data,
-how far the axes are apart beside what it asks for, error and bound. Data sets that are not in DIR
-are left out.
+The default method of each kind of data, and its verdict. Then in a table: how many components
+unseen rows confirm of the usual number and of twice that; processor seconds without and with
+evidence; the relative error, the floor below which no factorization of this rank can be, and
+whether the parts are unique. `--cones` shows instead whether inequality (1) of Liu17 holds for the
+cones of the data, how far the axes are apart beside what it asks for, error and bound. Data sets
+that are not in DIR are left out.
 """
 
 from __future__ import annotations
