@@ -364,7 +364,7 @@ def intervals_of_groups(sets: int) -> None:
         for name, given in (("rows", None), ("groups", groups)):
             bars = with_error_bars(X, fit, 20, groups=given).error_bars
             assert bars is not None
-            doubted += name == "rows" and "neighboring" in bars.assumes
+            doubted += name == "rows" and "Neighboring" in bars.assumes
             match = match_components(fit.components, truth)
             mine = match.found_rows
             scaled = truth[match.true_rows] / match.scales[:, None]

@@ -14,19 +14,18 @@ from provenmf.certificate.evidence import (
     combine,
     confirm_components,
     log_evalues,
-    numbered_units,
     split_units,
     without_judgement,
 )
-from provenmf.data.memory import ObservedBlocks
 from provenmf.errors import InvalidInput
+from provenmf.methods.certify import estimator_of
+from provenmf.methods.unseen_rows import evidence_on_rows
 from provenmf.results import Answer, Certificate, Factorization
 from provenmf.results.estimates import Evidence
 
 Result = TypeVar("Result", bound=Factorization | Answer)
 Floats = NDArray[np.float64]
 
-MOST_ROWS = 20_000  # rows of a random sample of larger data
 TILES = 200  # of an image: pixels beside each other are no independent rows
 
 
@@ -102,43 +101,11 @@ def with_evidence(result: Result, evidence: Evidence) -> Result:
 
 def _rows(X: Any, result: Any, groups: Any, seed: int) -> Evidence:
     """Judge a factorization by its own method."""
-    from provenmf.methods.certify import estimator_of
-
     words = result.words if isinstance(result, Answer) else Answer.words
     if isinstance(result, Answer):
         X, result = result.matrix_of(X), result.factorization
-    estimator = estimator_of(result)
-    blocks = estimator._blocks(X, reset=True)
-    if isinstance(blocks, ObservedBlocks):
-        named = {"noun": words.component, "row": words.row}
-        return without_judgement(
-            result.n_components, blocks.n_rows, "the data have missing entries", named
-        )
-    chosen = np.arange(blocks.n_rows)
-    if blocks.n_rows > MOST_ROWS:
-        chosen = np.sort(
-            np.random.default_rng(seed).choice(blocks.n_rows, MOST_ROWS, replace=False)
-        )
-    data = blocks.take(chosen) if len(chosen) < blocks.n_rows else blocks.everything()
-    quiet = {"n_components": result.n_components, "certify": False, "callback": None, "verbose": 0}
-    estimator.set_params(**{n: v for n, v in quiet.items() if n in estimator.get_params()})
-
-    def find(rows: NDArray[np.intp]) -> Floats:
-        again = type(estimator)(**estimator.get_params()).fit(data[rows])
-        return np.asarray(again.components_)
-
-    evidence = confirm_components(
-        data,
-        find,
-        result.components,
-        groups=None if groups is None else numbered_units(groups, blocks.n_rows)[chosen],
-        counts=result.method == "poisson",
-        noun=words.component,
-        row=words.row,
-        random_state=seed,
-    )
-    sampled = blocks.n_rows if len(chosen) < blocks.n_rows else 0
-    return replace(evidence, sampled_from=sampled)
+    blocks = estimator_of(result)._blocks(X, reset=True)
+    return evidence_on_rows(blocks, result, groups, seed, noun=words.component, row=words.row)
 
 
 def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
@@ -172,8 +139,8 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
     from provenmf.applications.unmixing import unmix
     from provenmf.io.images import as_cube
 
-    pixels = as_cube(cube, shape=result.image_shape).pixels
-    if groups is None:
+    pixels, tiles = as_cube(cube, shape=result.image_shape).pixels, groups is None
+    if tiles:
         places = np.flatnonzero(result.pixel_mask)
         side = max(1, int(np.sqrt(len(places) / TILES)))
         line, column = np.divmod(places, result.image_shape[1])
@@ -195,7 +162,7 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
         spectra[:, again.band_mask] = again.endmembers
         return spectra
 
-    return confirm_components(
+    evidence = confirm_components(
         pixels,
         find,
         result.endmembers,
@@ -206,6 +173,7 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
         row="pixel",
         random_state=seed,
     )
+    return replace(evidence, units="tiles of pixels") if tiles else evidence
 
 
 def _tumors(counts: Any, result: Any, groups: Any, seed: int) -> Evidence:

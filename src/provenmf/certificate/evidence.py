@@ -151,8 +151,9 @@ def confirm_components(
     data = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     units = equal_rows(data) if groups is None else numbered_units(groups, data.shape[0])
     n_units = int(units.max(initial=-1)) + 1
-    what = f"different {row}s" if groups is None else "independent groups"
-    reason = _reason(data, n_units, len(whole), row, what)
+    if groups is not None:
+        words["units"] = f"groups of {row}s"
+    reason = _reason(data, n_units, len(whole), row, words.get("units", f"different {row}s"))
     if reason:
         return without_judgement(len(whole), n_units, reason, words)
     rng = np.random.default_rng(random_state)

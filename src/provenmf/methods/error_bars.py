@@ -35,18 +35,16 @@ from scipy.stats import t as student
 
 from provenmf.arguments import Within, checked
 from provenmf.budget import available_threads, for_row_slices
-from provenmf.certificate.evidence import confirm_components, numbered_units, split_units
-from provenmf.data import Blocks
-from provenmf.data.memory import ObservedBlocks
+from provenmf.certificate.evidence import numbered_units, split_units
 from provenmf.errors import InvalidInput
-from provenmf.linalg.norms import unit_rows
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.certify import estimator_of
 from provenmf.methods.run import Callback, Run
+from provenmf.methods.unseen_rows import evidence_on_rows
 from provenmf.metrics.matching import match_components
 from provenmf.results import Factorization
 from provenmf.results.answers import numbered
-from provenmf.results.estimates import CONFIDENCE, ErrorBars
+from provenmf.results.estimates import CONFIDENCE, ErrorBars, Evidence
 
 if TYPE_CHECKING:
     from provenmf.methods import RandomState
@@ -212,10 +210,9 @@ def error_bars(
     )
 
 
-def check_resamples(n_resamples: object) -> None:
+def check_resamples(n_resamples: int) -> None:
     """Refuse a number that gives no standard error."""
-    whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
-    if not whole or int(n_resamples) < SETTINGS.fewest:  # type: ignore[call-overload]
+    if n_resamples < SETTINGS.fewest:
         raise InvalidInput(
             "is not a number of resamples",
             argument="n_resamples",
@@ -224,10 +221,6 @@ def check_resamples(n_resamples: object) -> None:
         )
 
 
-JUDGED_ROWS = 20_000  # of larger data, to confirm components
-NEIGHBORS = 2000  # rows whose residuals are compared with those of the next row
-PERMUTATIONS = 199  # more alike than in all of them by chance: one time in 200
-ALIKE_NEIGHBORS = 0.05  # correlations below this narrow an interval by less than 5 %
 ASSUMES = (
     "rows are drawn independently from one source, and the components found are off by chance alone"
 )
@@ -343,9 +336,7 @@ def with_error_bars(
         )
         errors = np.hypot(errors, shifts.shift)
     spread = replace(spread, errors=errors)
-    doubts = _unconfirmed(blocks, lambda data: components_of(data)[0], found, units, seed)
-    if rows is not None and groups is None:
-        doubts = (*_dependent_rows(part, factorization, rows, rng), *doubts)
+    doubts = _doubts(evidence_on_rows(blocks, factorization, groups, seed))
     assumes = "; but ".join([ASSUMES, *doubts])
     bars = error_bars(found, spread, assumes, positive=bool(found.min() >= 0))
     notes = bars.notes(numbered("Component", len(found)))
@@ -354,52 +345,16 @@ def with_error_bars(
     return replace(factorization, error_bars=bars, notes=(*factorization.notes, *notes))
 
 
-def _unconfirmed(
-    blocks: Blocks,
-    find: Callable[[Any], Floats],
-    components: Floats,
-    units: NDArray[np.intp],
-    seed: int,
-) -> tuple[str, ...]:
-    """Name the components that unseen rows do not confirm, whose intervals mislead."""
-    if isinstance(blocks, ObservedBlocks):
-        return ()
-    rows = np.arange(blocks.n_rows)
-    if len(rows) > JUDGED_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(len(rows), JUDGED_ROWS, replace=False))
-    data = blocks.take(rows)
-    evidence = confirm_components(
-        data, lambda some: find(data[some]), components, groups=units[rows], random_state=seed
-    )
+def _doubts(evidence: Evidence) -> list[str]:
+    """Name what the intervals assume and the data do not support."""
     rest = [str(j + 1) for j, word in enumerate(evidence.judgements) if word == "not confirmed"]
-    names = ", ".join(rest)
-    return (f"unseen rows do not confirm component {names}",) if rest else ()
-
-
-def _dependent_rows(
-    data: NDArray[np.floating],
-    factorization: Factorization,
-    rows: Rows,
-    rng: np.random.Generator,
-) -> tuple[str, ...]:
-    """Say whether the residuals of neighboring rows are more alike than those of any two rows.
-
-    The sum of the inner products of neighbors is compared with that after random permutations.
-    """
-    some = slice(0, NEIGHBORS)
-    left = data[some] - factorization.weights[rows[some]] @ factorization.components
-    left = unit_rows(left - left.mean(axis=0))
-    similar = float(np.mean(np.einsum("ij,ij->i", left[:-1], left[1:])))
-    chance = []
-    for _ in range(PERMUTATIONS):
-        mixed = left[rng.permutation(len(left))]
-        chance.append(float(np.mean(np.einsum("ij,ij->i", mixed[:-1], mixed[1:]))))
-    if similar <= max(chance) or similar < ALIKE_NEIGHBORS:
-        return ()
-    return (
-        f"neighboring rows have similar residuals (correlation {similar:.2f}): name the groups of "
-        "rows that belong together, or the intervals are too narrow",
+    alike = (
+        f"{evidence.doubt}: name the groups that belong together, or the intervals are too narrow"
     )
+    return [
+        *([alike] if evidence.doubt else []),
+        *([f"unseen rows do not confirm component {', '.join(rest)}"] if rest else []),
+    ]
 
 
 def rows_for_bias(

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from provenmf.results.states import Shape
 
 Floats = NDArray[np.float64]
-ASSUMES = "rows (or the groups that were named) are independent of each other"
 LARGE = {"degrees": 15.0, "%": 20.0}  # errors beyond which details are not to be read
 NEGLIGIBLE = 0.1  # smaller errors, in degrees or percent, are not told exactly
 LEVEL = 0.05  # error probability, corrected for the number of components, that confirms
@@ -53,6 +52,10 @@ class Evidence:
         What `distances` compare: "word probabilities", "spectra", …; empty for components as such.
     sampled_from : int
         Number of rows of which a random sample was judged; 0 if all were.
+    units : str
+        What is taken to be independent: "groups of documents", …; empty for the rows.
+    doubt : str
+        What in the data speaks against that; empty if nothing does.
     """
 
     judgements: tuple[str, ...]
@@ -65,6 +68,13 @@ class Evidence:
     row: str = "row"
     entries: str = ""
     sampled_from: int = 0
+    units: str = ""
+    doubt: str = ""
+
+    @property
+    def assumes(self) -> str:
+        """What must be true of the data."""
+        return f"{self.units or plural(self.row)} are independent"
 
     @property
     def confirmed(self) -> tuple[int, ...]:
@@ -94,20 +104,30 @@ class Evidence:
         if self.reason:
             return [f"The {many} cannot be judged on unseen {self.row}s: {self.reason}."]
         real, rows = self.confirmed, f"{self.row}s that were not used to find {_them(k)}"
+        fewer = "try" if k == 1 else f"try fewer {many} or"
+        if not real and all(self._predicts(j) for j in range(k)):
+            who = f"The {self.noun} is" if k == 1 else f"The {k} {many} are"
+            return [
+                f"{who} not the same in two halves of the {self.row}s: do not interpret "
+                f"{_them(k)}; {fewer} more {self.row}s."
+            ]
         if not real:
             who = f"The {self.noun} is not" if k == 1 else f"None of the {k} {many} is"
-            fewer = "" if k == 1 else f" try fewer {many} or"
             return [
-                f"{who} confirmed in {rows}: do not interpret {_them(k)};{fewer} more {self.row}s."
+                f"{who} confirmed in {rows}: do not interpret {_them(k)}; {fewer} more {self.row}s."
             ]
-        sure = f"confirmed in {rows} ({self._sureness()})"
+        sure = f"confirmed in {rows} ({self._sureness()} if {self.assumes})"
+        more = [f"{self.doubt}: name the groups that belong together."] if self.doubt else []
+        more += self._error_sentences(real)
         if len(real) == k:
             who = {1: f"The {self.noun} is", 2: f"Both {many} are"}.get(k, f"All {k} {many} are")
-            return [f"{who} {sure}.", *self._error_sentences(real)]
+            return [f"{who} {sure}.", *more]
         rest = [j for j in range(k) if j not in real]
         verb = "is" if len(real) == 1 else "are"
-        said = f"{len(real)} of {k} {many} {verb} {sure}; {self._advice(rest)}."
-        return [said, *self._error_sentences(real)]
+        return [f"{len(real)} of {k} {many} {verb} {sure}; {self._advice(rest)}.", *more]
+
+    def _predicts(self, j: int) -> bool:
+        return self.error_probabilities[j] <= LEVEL
 
     def _sureness(self) -> str:
         wrong = max(self.error_probabilities[j] for j in self.confirmed)
@@ -120,7 +140,7 @@ class Evidence:
         count, fewer = len(rest), len(self.judgements) - len(rest)
         one = count == 1
         who = f"{self.noun if one else plural(self.noun)} {_listed([str(j + 1) for j in rest])}"
-        if all(self.error_probabilities[j] <= LEVEL for j in rest):  # they predict
+        if all(map(self._predicts, rest)):
             differ = "differs" if one else "differ"
             return (
                 f"{who} {differ} between halves of the {self.row}s: do not interpret {_them(count)}"

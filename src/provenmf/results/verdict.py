@@ -16,7 +16,7 @@ from provenmf.results.certificate import (
     rounded_down,
     rounded_up,
 )
-from provenmf.results.estimates import ASSUMES, Evidence
+from provenmf.results.estimates import Evidence
 
 WIDTH = 80
 DEEP = " " * 10
@@ -152,7 +152,7 @@ def _evidence_lines(evidence: Evidence) -> list[str]:
         probability = evidence.error_probabilities[number - 1]
         apart = in_digits(evidence.distances[number - 1])
         lines.append(f"  {number:<12}{word:20}{probability:>18.2g}  {apart} {evidence.measure}")
-    text = f"if {ASSUMES}"
+    text = f"if {evidence.assumes}"
     if evidence.sampled_from:
         text += f"; from a random sample of the {evidence.sampled_from:,} {evidence.row}s"
     return [*lines, *wrap(text, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)]

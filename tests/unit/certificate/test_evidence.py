@@ -95,7 +95,7 @@ def test_rows_of_a_group_count_once():
     groups = np.repeat(np.arange(15), 20)
     evidence = judged(X, 3, groups=groups)
     assert set(evidence.judgements) == {"cannot be judged"}
-    assert "15 independent groups" in evidence.reason
+    assert "15 groups of rows" in evidence.reason
 
 
 @pytest.mark.parametrize(
@@ -194,16 +194,21 @@ def test_the_sentence_speaks_of_the_application():
         (
             "ccncc",
             "4 of 5 topics are confirmed in documents that were not used to find them (99.8 % "
-            "sure); topic 3 is not: use 4 topics, or do not interpret it. The word probabilities "
-            "of the confirmed topics are about 1 % off (topic 2: 4), rarely twice as much, as two "
-            "halves of the documents show.",
+            "sure if documents are independent); topic 3 is not: use 4 topics, or do not interpret "
+            "it. The word probabilities of the confirmed topics are about 1 % off (topic 2: 4), "
+            "rarely twice as much, as two halves of the documents show.",
         ),
         (
             "cnc",
             "2 of 3 topics are confirmed in documents that were not used to find them (99.8 % "
-            "sure); topic 2 is not: try fewer topics or more documents, or do not interpret it. "
-            "The word probabilities of the confirmed topics are about 4 % off, rarely twice as "
-            "much, as two halves of the documents show.",
+            "sure if documents are independent); topic 2 is not: try fewer topics or more "
+            "documents, or do not interpret it. The word probabilities of the confirmed topics are "
+            "about 4 % off, rarely twice as much, as two halves of the documents show.",
+        ),
+        (
+            "dd",
+            "The 2 topics are not the same in two halves of the documents: do not interpret them; "
+            "try fewer topics or more documents.",
         ),
         (
             "nnn",
@@ -212,15 +217,15 @@ def test_the_sentence_speaks_of_the_application():
         ),
         (
             "cc",
-            "Both topics are confirmed in documents that were not used to find them (99.9 % sure). "
-            "The word probabilities of the topics are less than 0.1 % off, rarely twice as much, "
-            "as two halves of the documents show.",
+            "Both topics are confirmed in documents that were not used to find them (99.9 % sure "
+            "if documents are independent). The word probabilities of the topics are less than "
+            "0.1 % off, rarely twice as much, as two halves of the documents show.",
         ),
         (
             "c",
-            "The topic is confirmed in documents that were not used to find it (99.9 % sure). "
-            "The word probabilities of the topic are about 1 % off, rarely twice as much, as two "
-            "halves of the documents show.",
+            "The topic is confirmed in documents that were not used to find it (99.9 % sure if "
+            "documents are independent). The word probabilities of the topic are about 1 % off, "
+            "rarely twice as much, as two halves of the documents show.",
         ),
     ],
 )
@@ -243,6 +248,16 @@ def test_components_of_no_application_are_off_by_chance_and_bias():
     assert evidence.sentences()[1] == (
         "Chance turns the components by about 1.5 degrees (component 3: 4), as two halves of the "
         "rows show; a bias that both halves have comes on top."
+    )
+
+
+def test_what_depends_on_what_is_said():
+    evidence = Evidence(("confirmed",) * 2, (0.01,) * 2, (2.0, 3.0), units="tiles of pixels")
+    evidence = replace(evidence, doubt="Neighboring rows have similar residuals (correlation 0.3)")
+    assert "(99 % sure if tiles of pixels are independent)" in evidence.sentences()[0]
+    assert evidence.sentences()[1] == (
+        "Neighboring rows have similar residuals (correlation 0.3): name the groups that belong "
+        "together."
     )
 
 

@@ -163,9 +163,9 @@ def test_neighbors_with_similar_residuals_are_doubted(shared, doubted):
     rows, groups = rows_in_groups(shared)
     found = factorize(rows, 3, method="hals", random_state=0, certify=False, max_iter=40)
     bars = with_error_bars(rows, found, 10).error_bars
-    assert ("neighboring rows have similar residuals" in bars.assumes) == doubted
+    assert ("Neighboring rows have similar residuals" in bars.assumes) == doubted
     by_group = with_error_bars(rows, found, 10, groups=groups).error_bars
-    assert "neighboring" not in by_group.assumes
+    assert "Neighboring" not in by_group.assumes
 
 
 def test_components_that_unseen_rows_do_not_confirm_are_named():

@@ -1,0 +1,89 @@
+"""Find the components of a factorization again in half of the rows; the others judge them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from provenmf.certificate.evidence import confirm_components, numbered_units, without_judgement
+from provenmf.data import Blocks
+from provenmf.data.memory import ObservedBlocks
+from provenmf.linalg.norms import unit_rows
+from provenmf.linalg.storage import as_dense
+from provenmf.methods.certify import estimator_of
+from provenmf.results import Factorization
+from provenmf.results.estimates import Evidence
+
+MOST_ROWS = 20_000  # rows of a random sample of larger data
+NEIGHBORS = 2000  # rows whose residuals are compared with those of the next row
+NEIGHBORING_ENTRIES = 4_000_000  # of these rows
+PERMUTATIONS = 199  # more alike than in all of them by chance: one time in 200
+ALIKE_NEIGHBORS = 0.05  # correlations below this narrow an interval by less than 5 %
+
+
+def evidence_on_rows(
+    blocks: Blocks,
+    result: Factorization,
+    groups: ArrayLike | None,
+    random_state: int,
+    *,
+    noun: str = "component",
+    row: str = "row",
+) -> Evidence:
+    """Judge a factorization by its own method and parameters; `blocks` are its data."""
+    n, k = blocks.n_rows, result.n_components
+    if isinstance(blocks, ObservedBlocks):
+        reason = "the data have missing entries"
+        return without_judgement(k, n, reason, {"noun": noun, "row": row})
+    chosen = np.arange(n)
+    if n > MOST_ROWS:
+        rng = np.random.default_rng(random_state)
+        chosen = np.sort(rng.choice(n, MOST_ROWS, replace=False))
+    data = blocks.take(chosen) if len(chosen) < n else blocks.everything()
+    estimator = estimator_of(result)
+    quiet = {"n_components": k, "certify": False, "callback": None, "verbose": 0}
+    estimator.set_params(**{a: v for a, v in quiet.items() if a in estimator.get_params()})
+
+    def find(rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        again = type(estimator)(**estimator.get_params()).fit(data[rows])
+        return np.asarray(again.components_, dtype=np.float64)
+
+    evidence = confirm_components(
+        data,
+        find,
+        result.components,
+        groups=None if groups is None else numbered_units(groups, n)[chosen],
+        counts=result.method == "poisson",
+        noun=noun,
+        row=row,
+        random_state=random_state,
+    )
+    doubt = "" if groups is not None else dependence_of_rows(data, result, chosen, row)
+    return replace(evidence, sampled_from=n if len(chosen) < n else 0, doubt=doubt)
+
+
+def dependence_of_rows(
+    data: Any, result: Factorization, rows: NDArray[np.intp], row: str = "row"
+) -> str:
+    """Say whether the residuals of neighboring rows are more alike than those of any two rows.
+
+    The mean cosine of neighbors is compared with that after random permutations. `data` are those
+    `rows` of the factorized matrix.
+    """
+    some = slice(max(2, min(NEIGHBORS, NEIGHBORING_ENTRIES // data.shape[1])))
+    left = as_dense(data[some]) - result.weights[rows[some]] @ result.components
+    left = unit_rows(left - left.mean(axis=0))
+    gram, order = left @ left.T, np.arange(len(left))
+    rng = np.random.default_rng(0)
+
+    def alike(order: NDArray[np.intp]) -> float:
+        return float(gram[order[:-1], order[1:]].mean())
+
+    similar = alike(order)
+    chance = max(alike(rng.permutation(order)) for _ in range(PERMUTATIONS))
+    if similar <= max(chance, ALIKE_NEIGHBORS):
+        return ""
+    return f"Neighboring {row}s have similar residuals (correlation {similar:.2f})"
