@@ -11,17 +11,18 @@ A (Σ_d w_d θ_d θ_dᵀ) Aᵀ for all w that do not depend on the words drawn (
 with it is one pass over blocks of documents.
 
 Weights of documents. With k topics the expectation of M = D Q D (`WordPairs`) has rank k. Let a be
-the scaled expectation of a document of N words (E[a aᵀ] = M) and η its noise, E‖η‖² = p (1/N + b)
-over p words: 1/N from sampling, b from burstiness (a word that occurs once is likelier to occur
-again). The part of (a + η)(a + η)ᵀ U outside the span of the eigenvectors U has variance
+the scaled expectation of a document of N words (E[a aᵀ] = M) and η its sampling noise, E‖η‖² =
+p / N over p words. The part of (a + η)(a + η)ᵀ U outside the span of the eigenvectors U has
+variance
 
-    V(N) ∝ (1/N + b) (κ + k (1/N + b)),   κ = E‖Uᵀa‖² = λ_1 + … + λ_k,
+    V(N) ∝ (κ + k / N) / N,   κ = E‖Uᵀa‖² = λ_1 + … + λ_k,
 
-so the best weights are 1 / V(N). κ and b are measured on a first spectrum: p b is the trace of M
-minus κ.
+so the best weights are 1 / V(N). κ is between 1 and k; it is taken as `ENERGY`, since a measured
+one is no better (benchmarks/EXPERIMENTS.md).
 
-Burstiness. If the trace exceeds `BURSTY` κ, words repeat far more than topics explain, as in
-natural language, and counts are capped at `MOST_REPEATS`.
+Burstiness. If the trace of M exceeds `BURSTY` κ, words repeat far more than topics explain, as in
+natural language (a word that occurs once is likelier to occur again), and counts are capped at
+`MOST_REPEATS`.
 
 Noise level. Words are redrawn by the corpus's word frequencies while documents keep their lengths.
 Only the first eigenvector of the signal survives, so the second eigenvalue is the noise edge.
@@ -167,11 +168,11 @@ def sums_of_contexts(
     return sums, transposed_product(counts, shares).astype(np.float64)
 
 
-SAMPLE_DOCUMENTS = 20_000  # documents behind the first spectrum
 EXTRA = 10  # vectors beyond k, which speed up the last of the k
 ACCURACY = 0.03  # residuals, as a fraction of the k-th eigenvalue; noise is larger
-ROUGH = 0.1  # likewise, for a first look, and where many pairs are wanted
+ROUGH = 0.1  # likewise, where many pairs are wanted
 MOST_TOPICS = 100  # looked for when their number is not given
+ENERGY = 3.0
 BURSTY = 2.0
 MOST_REPEATS = 3.0
 WIDEST = 4
@@ -214,29 +215,23 @@ class WordSpectrum:
 
 
 def word_spectrum(counts: WordCounts, k: int, more: int = 0) -> WordSpectrum:
-    """Return the k leading eigenpairs, with documents weighted by a preliminary spectrum.
+    """Return the k leading eigenpairs; if words repeat, of capped counts, and with `more` pairs.
 
-    If words repeat, more pairs are computed, all to a lower accuracy; see `widened`. Random
-    numbers have a fixed seed: the same counts give the same answer.
+    These are computed to a lower accuracy; see `widened`. Random numbers have a fixed seed: the
+    same counts give the same answer.
     """
-    rng = np.random.default_rng(0)
-    n_documents, n_words = counts.shape
+    n_words = counts.shape[1]
     k = min(k, n_words)
-    sample = counts
-    if n_documents > SAMPLE_DOCUMENTS:
-        chosen = np.sort(rng.choice(n_documents, SAMPLE_DOCUMENTS, replace=False))
-        sample = WordCounts(counts.take(chosen))
-    start = rng.standard_normal((n_words, min(k + EXTRA, n_words)))
-    vectors, energy, trace, burstiness = _first_spectrum(sample, start, k)
-    capped = trace > BURSTY * energy
-    if capped:
-        counts, sample = counts.capped(MOST_REPEATS), sample.capped(MOST_REPEATS)
-        vectors, energy, _, burstiness = _first_spectrum(sample, vectors, k)
-    weights = document_weights(counts, k, energy=energy, burstiness=burstiness)
-    pairs = WordPairs(counts, weights)
-    if capped and more:
-        return _wide_spectrum(pairs, vectors, k + more, capped=True)
-    return _spectrum(pairs, vectors, k, accuracy=ACCURACY, capped=capped)
+    start = np.random.default_rng(0).standard_normal((n_words, min(k + EXTRA, n_words)))
+    pairs = WordPairs(counts, document_weights(counts, k))
+    spectrum = _spectrum(pairs, start, k, accuracy=ACCURACY, capped=False)
+    if pairs.trace() <= BURSTY * spectrum.values[:k].sum():
+        return spectrum
+    counts = counts.capped(MOST_REPEATS)
+    pairs = WordPairs(counts, document_weights(counts, k))
+    if more:
+        return _wide_spectrum(pairs, spectrum.vectors, k + more, capped=True)
+    return _spectrum(pairs, spectrum.vectors, k, accuracy=ACCURACY, capped=True)
 
 
 def _spectrum(
@@ -257,25 +252,11 @@ def _wide_spectrum(pairs: WordPairs, start: Floats, width: int, *, capped: bool)
     return _spectrum(pairs, start, width, accuracy=ROUGH, capped=capped)
 
 
-def _first_spectrum(
-    sample: WordCounts, start: Floats, k: int
-) -> tuple[Floats, float, float, float]:
-    """Return what determines the weights of documents: vectors, energy κ, trace and burstiness b.
-
-    Eigenpairs have a low accuracy, and weights those of energy 3 and burstiness 0.
-    """
-    pairs = WordPairs(sample, document_weights(sample, k, energy=3.0, burstiness=0.0))
-    found = _eigenpairs(pairs, start, k, accuracy=ROUGH)
-    energy, trace = float(found.values[:k].sum()), pairs.trace()
-    own = max(0.0, trace - energy) / max(1, int(np.count_nonzero(pairs.row_sums)))
-    return found.vectors.T, energy, trace, own
-
-
-def document_weights(counts: WordCounts, k: int, *, energy: float, burstiness: float) -> Floats:
+def document_weights(counts: WordCounts, k: int) -> Floats:
     """Return 1 / V(N) of each document, scaled to maximum one; 0 for at most one word."""
     lengths = counts.lengths
-    noise = 1.0 / np.maximum(lengths, 1.0) + burstiness
-    weights = np.where(lengths > 1 + 1e-9, 1.0 / (noise * (energy + k * noise)), 0.0)
+    noise = 1.0 / np.maximum(lengths, 1.0)
+    weights = np.where(lengths > 1 + 1e-9, 1.0 / (noise * (ENERGY + k * noise)), 0.0)
     return weights / max(float(weights.max(initial=0.0)), np.finfo(float).tiny)
 
 

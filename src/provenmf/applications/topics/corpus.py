@@ -44,7 +44,6 @@ from provenmf.linalg.storage import Matrix, check_scale, is_sparse
 
 Floats = NDArray[np.float64]
 
-BUNDLE = 10  # smallest set of words with identical documents that chance cannot explain
 ENTRY_BYTES = 12  # a double and the number of its word
 
 
@@ -209,27 +208,6 @@ def chosen_columns(columns: NDArray[np.intp], block: sp.csr_array) -> sp.csr_arr
 def without(counts: sp.csr_array, entries: NDArray[np.bool_]) -> sp.csr_array:
     """Return the counts without the given stored entries."""
     return with_entries(counts, ~entries, counts.indices, counts.shape[1])
-
-
-def boilerplate_words(counts: WordCounts) -> NDArray[np.intp]:
-    """Return words that always occur together in the same few documents.
-
-    Signatures, quoted headers, tables and near-duplicates consist of such words: at least
-    `BUNDLE` words share exactly the same documents, three or more but at most a tenth of all. Each
-    document has a random number of 38 bits; words with the same sum of them have the same
-    documents, up to a chance of one in 10^11 for a pair.
-    """
-    keys = np.random.default_rng(8).integers(2**38, size=counts.shape[0]).astype(np.float64)
-    sums = counts.blocks.map_reduce(key_sums, keys)
-    few = (counts.documents >= 3) & (counts.documents <= min(counts.shape[0] / 10, 2**14))
-    _, place, number = np.unique(sums[few], return_inverse=True, return_counts=True)
-    return np.flatnonzero(few)[number[place] >= BUNDLE]
-
-
-def key_sums(block: sp.csr_array, keys: Floats) -> Floats:
-    """Return the sum of the keys of the documents that have each word."""
-    of_entry = np.repeat(keys, np.diff(block.indptr)) * (block.data != 0)
-    return np.asarray(np.bincount(block.indices, of_entry, minlength=block.shape[1]), np.float64)
 
 
 # tf-idf, for methods that factorize documents.

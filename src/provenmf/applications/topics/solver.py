@@ -42,7 +42,7 @@ from provenmf.applications.topics.cooccurrence import (
     number_of_topics,
     word_spectrum,
 )
-from provenmf.applications.topics.corpus import WordCounts, boilerplate_words
+from provenmf.applications.topics.corpus import WordCounts
 from provenmf.applications.topics.groups import stepped, topics_of_groups
 from provenmf.applications.topics.inference import (
     likeliest_prior,
@@ -216,7 +216,6 @@ class CountProblem:
     candidates: NDArray[np.intp]
     view: TopicView
     words: WordPoints
-    boilerplate: NDArray[np.intp]
 
 
 def count_problem(counts: WordCounts, view: TopicView, n_topics: int) -> CountProblem:
@@ -234,10 +233,6 @@ def count_problem(counts: WordCounts, view: TopicView, n_topics: int) -> CountPr
             "--min-documents)"
         )
     candidates = anchor_candidates(words)
-    boilerplate = boilerplate_words(counts)
-    others = np.setdiff1d(candidates, boilerplate, assume_unique=True)
-    if len(others) >= n_topics:
-        candidates = others
     if len(candidates) < n_topics:
         raise InvalidInput(
             f"only {counted(len(candidates), 'word')} can become anchors of n_topics={n_topics} "
@@ -249,7 +244,7 @@ def count_problem(counts: WordCounts, view: TopicView, n_topics: int) -> CountPr
     normal = np.linalg.lstsq(points, np.ones(len(points)), rcond=None)[0].astype(np.float64)
     if np.any(normal):
         points = points @ turn_to_diagonal(normal)
-    return CountProblem(points, candidates, view, words, boilerplate)
+    return CountProblem(points, candidates, view, words)
 
 
 class CountTopics(NamedTuple):
@@ -378,11 +373,6 @@ def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
         notes.append(
             "topics were found from groups of documents, because these texts have more subjects "
             "than topics, or repeat words, which misleads a search by anchor words"
-        )
-    if len(problem.boilerplate):
-        notes.append(
-            f"{counted(len(problem.boilerplate), 'word')} always occur together in the same few "
-            "documents (signatures, tables, near-duplicates) and cannot become anchor words"
         )
     values, k, edge = view.spectrum.values[:-1], len(view.spectrum.values) - 1, view.edge
     if np.isnan(edge) and view.shares is None and counts.different.sum() <= MOST_REDRAWN:
