@@ -4,7 +4,7 @@ Score = precision + recall + mean cosine of the matches, a match being a cosine 
 perfect. Rivals' runs come from rivals.csv in the same folder. The algorithm was tuned on drawn
 counts and on the noise levels "noiseless" and "moderate" of set 1; "realistic" is for reporting.
 `--tumors` matches signatures of real tumors with COSMIC, beside scikit-learn's NMF at the same K;
-`--drawn SIZE` draws the set again, each signature's share of a count being negative binomial;
+`--panel FIRST` draws cohorts of other signatures and noise with `--seeds` seeds from that one on;
 `--coverage` says how often exposure intervals of 95 % hold the truth, on counts drawn from scratch.
 """
 
@@ -14,6 +14,7 @@ import argparse
 import csv
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -79,24 +80,91 @@ def tumors(folder: Path) -> None:
         print(f"{who:16} K {k}: {at[0]} at .9, {at[1]} at .8, {cpu:.0f} s")
 
 
-def drawn(folder: Path, name: str, size: float, seed: int) -> None:
-    data = np.load(folder / f"{name}_noiseless.npz")
-    true, rng = data["signatures"], np.random.default_rng(seed)
-    true = true / true.sum(axis=1, keepdims=True)
-    exposures = data["exposures"] * np.exp(rng.normal(0, 0.3, data["exposures"].shape))
-    counts = np.zeros((len(exposures), true.shape[1]))
+class Cohort(NamedTuple):
+    """Tumors of several kinds, each of which uses some of the signatures."""
+
+    catalogue: str  # "SBS": signatures of COSMIC; "indel": those of indel_set1, altered
+    signatures: int
+    tumors: int
+    size: float  # of the negative binomial part of each signature in a count
+    kinds: int
+    mutations: float  # median number due to a signature
+    hypermutated: int = 0  # tumors with fifty times as many
+    rare: int = 0  # of the signatures, each spiked into 1.5 % of the tumors
+
+
+PANEL = {
+    "SBS 8": Cohort("SBS", 8, 120, np.inf, 2, 1000),
+    "SBS 12, rare": Cohort("SBS", 12, 500, 20, 4, 1500, rare=3),
+    "SBS 15, hypermutated": Cohort("SBS", 15, 300, 10, 5, 1500, hypermutated=4),
+    "SBS 20": Cohort("SBS", 20, 500, 10, 8, 3000),
+    "SBS 25": Cohort("SBS", 25, 800, 30, 9, 2000, hypermutated=3),
+    "SBS 16, noisy": Cohort("SBS", 16, 400, 5, 6, 3000),
+    "indel 8": Cohort("indel", 8, 300, np.inf, 3, 150),
+    "indel 11": Cohort("indel", 11, 1000, 10, 9, 150, hypermutated=3),
+    "indel 11, rare": Cohort("indel", 11, 600, 20, 6, 150, rare=2),
+}
+
+
+def signatures_of(folder: Path, cohort: Cohort, rng) -> np.ndarray:
+    """Return a random choice of COSMIC's signatures, or indel signatures with altered entries."""
+    if cohort.catalogue == "SBS":
+        known = np.load(folder / "cosmic_v3.3_sbs.npz")["W"].T
+    else:
+        known = np.load(folder / "league" / "indel_set1_noiseless.npz")["signatures"]
+        known = known * rng.lognormal(0, 0.7, known.shape)
+    chosen: list[int] = []
+    unit = known / np.linalg.norm(known, axis=1, keepdims=True)
+    for j in rng.permutation(len(known)):
+        if len(chosen) < cohort.signatures and np.all(unit[chosen] @ unit[j] < 0.9):
+            chosen.append(j)
+    return known[chosen] / known[chosen].sum(axis=1, keepdims=True)
+
+
+def drawn(folder: Path, cohort: Cohort, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts and the true signatures, two of which occur in most tumors."""
+    rng = np.random.default_rng(seed)
+    true = signatures_of(folder, cohort, rng)
+    n, k = cohort.tumors, len(true)
+    share = rng.beta(0.3, 0.6, (cohort.kinds, k)) * (rng.random((cohort.kinds, k)) < 0.4)
+    share[:, :2] = rng.beta(6, 1, (cohort.kinds, 2))
+    absent = share.max(axis=0) < 0.2
+    share[rng.integers(0, cohort.kinds, absent.sum()), np.flatnonzero(absent)] = 0.5
+    share[:, k - cohort.rare :] = 0.0
+    kind = rng.integers(0, cohort.kinds, n)
+    used = rng.random((n, k)) < share[kind]
+    for j in range(k - cohort.rare, k):
+        used[rng.choice(n, max(3, round(0.015 * n)), replace=False), j] = True
+    used[:, 0] |= ~used.any(axis=1)
+    typical = rng.normal(np.log(cohort.mutations), 0.8, (cohort.kinds, k))
+    exposures = used * np.exp(rng.normal(typical[kind], 0.7))
+    exposures[rng.choice(n, cohort.hypermutated, replace=False)] *= 50
+    counts = np.zeros((n, true.shape[1]))
     for column, signature in zip(exposures.T, true):
         means = np.outer(column, signature)
-        counts += rng.poisson(means * rng.gamma(size, 1 / size, means.shape))
-    started = time.process_time()
-    found = find_signatures(counts, evidence=False).signatures
-    seconds = time.process_time() - started
-    reached, matched = score(found, true)
-    print(
-        f"{name} size {size:g} seed {seed}: K {len(found)}, matched {matched}, {reached:.3f}, "
-        f"{seconds:.0f} s",
-        flush=True,
-    )
+        if np.isfinite(cohort.size):
+            means *= rng.gamma(cohort.size, 1 / cohort.size, means.shape)
+        counts += rng.poisson(means)
+    return counts, true
+
+
+def panel(folder: Path, seeds: range) -> None:
+    """Print scores on drawn cohorts, and their means."""
+    scores = []
+    for name, cohort in PANEL.items():
+        for seed in seeds:
+            counts, true = drawn(folder, cohort, seed)
+            started = time.process_time()
+            found = find_signatures(counts, evidence=False)
+            seconds = time.process_time() - started
+            reached, matched = score(found.signatures, true)
+            scores.append(reached)
+            print(
+                f"{name:22} seed {seed}: K {len(found.signatures)} (true {len(true)}), matched "
+                f"{matched}, score {reached:.3f}, {seconds:.0f} s",
+                flush=True,
+            )
+    print(f"mean of {len(scores)}: {np.mean(scores):.3f}")
 
 
 def coverage(seeds: int, n: int = 200, k: int = 5) -> None:
@@ -133,7 +201,7 @@ def main() -> None:
     parser.add_argument("--noise", nargs="+", default=["noiseless", "moderate", "realistic"])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--tumors", action="store_true")
-    parser.add_argument("--drawn", type=float, metavar="SIZE")
+    parser.add_argument("--panel", type=int, metavar="FIRST")
     parser.add_argument("--coverage", action="store_true")
     options = parser.parse_args()
     if options.tumors:
@@ -142,10 +210,8 @@ def main() -> None:
     if options.coverage:
         coverage(options.seeds)
         return
-    if options.drawn:
-        for name in options.sets:
-            for seed in range(options.seeds):
-                drawn(options.data / "league", name, options.drawn, seed)
+    if options.panel is not None:
+        panel(options.data, range(options.panel, options.panel + options.seeds))
         return
     for name in options.sets:
         for noise in options.noise:

@@ -12,6 +12,7 @@ import typer
 from provenmf.cli import options
 from provenmf.cli.analysis import Analysis, read_column
 from provenmf.cli.options import option
+from provenmf.errors import printable
 
 
 def topics(
@@ -238,7 +239,10 @@ def signatures(
     with analysis.reading():
         counts = labelled(data, "Tumor")
     with analysis.fitting("poisson", n_signatures) as more:
-        given = {name: more[name] for name in ("evidence", "random_state")}
+        analysis.progress.title = f"Signatures of {printable(data.name)}"
+        analysis.progress.steps = None  # nobody knows how many
+        names = ("callback", "on_interrupt", "evidence", "random_state")
+        given = {name: more[name] for name in names}
         result = find_signatures(counts, n_signatures, reference=reference, **given)
     analysis.finish(result)
 

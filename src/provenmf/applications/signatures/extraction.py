@@ -22,7 +22,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,8 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from provenmf.applications.signatures.kernels import improve_rows_in_place, sparse_exposures
+from provenmf.applications.signatures.kernels import (
+    improve_exposures_in_place,
+    improve_signatures_in_place,
+    sparse_exposures,
+)
 from provenmf.methods.poisson.estimator import PoissonNMF
+from provenmf.methods.run import Run
+from provenmf.results import StopReason
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +52,6 @@ class Settings:
     iterations: int = 200  # of that fit
     price: float = 0.5  # of an exposure, as a share of ½ log(mutations)
     common: float = 0.75  # largest prior of an exposure; more, and all would use what most use
-    newcomer: float = 0.1  # prior of an exposure to a new signature
     signature: float = 1.5  # price of a signature, as a multiple of its parameters' ½ log(1 + I)
     eager: float = 0.5  # the same during growth
     surplus: float = 1.3  # signatures after growth, as a multiple of those that pay the full price
@@ -55,6 +62,7 @@ class Settings:
     searches: int = 6  # for missing signatures and mixtures after growth, at the most
     mixings: int = 4  # rounds of mixtures in a search
     exchanged: int = 6  # signatures that are exchanged in a search
+    slack: float = 30.0  # rise of the cost that fitting everything again may make good
     gain: float = 10.0  # that a mixture must promise
     lean: float = 100.0  # loss it may promise for each share of the other that is taken out
     cuts: tuple[float, ...] = (0.02, 0.1, 0.35)  # parts of the other that lack what is taken out
@@ -64,6 +72,7 @@ class Settings:
     steps: int = 5  # for signatures and exposures on their supports in a round
     sweeps: int = 2  # of Newton's method in a step
     exposure_sweeps: tuple[int, int] = (30, 6)  # at first, after dropping a signature
+    candidates: int = 3  # unused signatures that a tumor tries beside those it uses
 
 
 SETTINGS = Settings()
@@ -99,25 +108,49 @@ class Extracted(NamedTuple):
         return np.asarray((used + 0.5) / (len(self.exposures) + 1.0))
 
 
-def extract(counts: Floats, n_signatures: int | None) -> tuple[Tumors, Extracted]:
+Search = Generator[tuple[Tumors, Extracted], None, Extracted]
+
+
+def extract(
+    counts: Floats, n_signatures: int | None, run: Run | None = None
+) -> tuple[Tumors, Extracted]:
     """Find signatures, as many as the penalized likelihood asks for or a given number.
+
+    Every step of the search is an iteration of the run; if it is interrupted, what has been found
+    so far is returned.
+    """
+    steps, run = _search(counts, n_signatures), run or Run(sys.maxsize)
+    for _ in run:
+        step = next(steps, None)
+        if step is None:
+            run.stop(StopReason.CONVERGED)
+        else:
+            tumors, found = step
+            run.record(signatures=len(found.signatures))
+    return tumors, found
+
+
+def _search(counts: Floats, n_signatures: int | None) -> Search:
+    """Yield better and better fits.
 
     The overdispersion is estimated around a rich Poisson fit first, then around the signatures
     that were found with it.
     """
     tumors = Tumors(counts, overdispersion(counts, _rich_fit(counts)))
-    found = _mixed(tumors, grow(tumors, n_signatures))
-    found = prune(tumors, found, n_signatures)
+    found = yield from grow(tumors, n_signatures)
+    found = yield from _mixed(tumors, found)
+    found = yield from prune(tumors, found, n_signatures)
     tumors = Tumors(counts, overdispersion(counts, found))
-    found = refine(tumors, found.signatures, found.prevalence)
+    found = refine(tumors, found)
     for _ in range(SETTINGS.searches):
+        found = cheaper(tumors, found, _afresh(tumors, found))
         before = cost(tumors, found)
-        found = _with_missing(tumors, found, n_signatures)
-        found = _mixed(tumors, found)
-        found = _exchanged(tumors, found)
+        found = yield from _with_missing(tumors, found, n_signatures)
+        found = yield from _mixed(tumors, found)
+        found = yield from _exchanged(tumors, found)
         if cost(tumors, found) > before - 1:
             break
-    return tumors, found
+    return found
 
 
 def _rich_fit(counts: Floats) -> Extracted:
@@ -158,17 +191,27 @@ def overdispersion(counts: Floats, found: Extracted) -> float:
 
 
 def cheaper(tumors: Tumors, found: Extracted, trial: Extracted) -> Extracted:
-    """Return the one with the lower penalized cost; a trial that lost a signature is dropped."""
-    lost = len(trial.signatures) < len(found.signatures)
-    return found if lost or cost(tumors, trial) >= cost(tumors, found) else trial
+    """Return the trial with everything fitted again if it costs less and keeps all signatures.
+
+    It is not fitted again if it costs much more than what was found.
+    """
+    least = cost(tumors, found)
+    if cost(tumors, trial) < least + SETTINGS.slack:
+        trial = refine(tumors, trial)
+        if len(trial.signatures) >= len(found.signatures) and cost(tumors, trial) < least:
+            return trial
+    return found
 
 
-def grow(tumors: Tumors, n_signatures: int | None) -> Extracted:
+def grow(tumors: Tumors, n_signatures: int | None) -> Search:
     """Add signatures one by one, somewhat more than are wanted or pay for themselves."""
     counts = tumors.counts
-    found = refine(tumors, counts.sum(axis=0, keepdims=True) / counts.sum(), np.full(1, 0.5))
+    totals = counts.sum(axis=1, keepdims=True)
+    mean = counts.sum(axis=0, keepdims=True) / counts.sum()
+    found = refine(tumors, Extracted(mean, totals))
     least, wanted = cost(tumors, found), n_signatures or 1
     while len(found.signatures) < min(*counts.shape, SETTINGS.surplus * wanted + 2):
+        yield tumors, found
         trials = [_with(tumors, found, new) for new in unexplained(tumors, found, SETTINGS.places)]
         # A signature that is used nowhere was dropped again.
         larger = [trial for trial in trials if len(trial.signatures) > len(found.signatures)]
@@ -178,45 +221,49 @@ def grow(tumors: Tumors, n_signatures: int | None) -> Extracted:
         enough = len(found.signatures) >= wanted
         if enough and min(costs) >= cost(tumors, found, SETTINGS.eager):
             break
-        found = larger[int(np.argmin(costs))]
+        found = refine(tumors, larger[int(np.argmin(costs))])
         if n_signatures is None and cost(tumors, found) < least:
             least, wanted = cost(tumors, found), len(found.signatures)
     return found
 
 
-def _with_missing(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Extracted:
+def _with_missing(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Search:
     """Add what still gains, then remove what has become superfluous."""
     for new in unexplained(tumors, found, 2 * SETTINGS.places):
         found = cheaper(tumors, found, _with(tumors, found, new))
-    return prune(tumors, found, n_signatures)
+        yield tumors, found
+    return (yield from prune(tumors, found, n_signatures))
 
 
-def _with(tumors: Tumors, found: Extracted, new: Floats) -> Extracted:
-    """Return the fit with one more signature."""
-    prevalence = np.append(found.prevalence, SETTINGS.newcomer)
-    return refine(tumors, np.vstack([found.signatures, new]), prevalence)
+def _with(tumors: Tumors, found: Extracted, new: Extracted) -> Extracted:
+    """Return the fit with one more signature, which is fitted to the tumors that ask for it."""
+    signatures = np.vstack([found.signatures, new.signatures])
+    grown = Extracted(signatures, np.hstack([found.exposures, new.exposures]))
+    return refine(tumors, grown, len(found.signatures))
 
 
 def _without(tumors: Tumors, found: Extracted, j: int) -> Extracted:
     """Return the fit without signature j."""
-    rest = np.delete(found.signatures, j, axis=0)
-    return refine(tumors, rest, np.delete(found.prevalence, j))
+    rest = np.delete(found.signatures, j, axis=0), np.delete(found.exposures, j, axis=1)
+    return refine(tumors, Extracted(*rest))
 
 
-def _mixed(tumors: Tumors, found: Extracted) -> Extracted:
+def _mixed(tumors: Tumors, found: Extracted) -> Search:
     """Try mixtures until none lowers the cost."""
     for _ in range(SETTINGS.mixings):
         before = found
         for j, mixture in mixtures(tumors, found):
-            trial = found.signatures.copy()
-            trial[j] = mixture
-            found = cheaper(tumors, found, refine(tumors, trial, found.prevalence))
+            signatures = found.signatures.copy()
+            signatures[j] = mixture
+            trial = refine(tumors, found._replace(signatures=signatures), j)
+            found = cheaper(tumors, found, trial)
+            yield tumors, found
         if found is before:
             break
     return found
 
 
-def _exchanged(tumors: Tumors, found: Extracted) -> Extracted:
+def _exchanged(tumors: Tumors, found: Extracted) -> Search:
     """Remove in turn the signatures that look least needed, and add what is missing then."""
     if len(found.signatures) == 1:
         return found
@@ -226,11 +273,12 @@ def _exchanged(tumors: Tumors, found: Extracted) -> Extracted:
         rest = _without(tumors, found, j)
         for new in unexplained(tumors, rest, 1):
             found = cheaper(tumors, found, _with(tumors, rest, new))
+        yield tumors, found
     return found
 
 
-def unexplained(tumors: Tumors, found: Extracted, places: int) -> list[Floats]:
-    """Return profiles whose addition promises most, none like another.
+def unexplained(tumors: Tumors, found: Extracted, places: int) -> list[Extracted]:
+    """Return signatures whose addition promises most, none like another, and first exposures.
 
     They start from the residuals of badly fitted tumors. The gain of a tumor from a profile p is
     that of a score test, ½ (p·r)² / p²·w with weighted residual r and weights w; tumors where it
@@ -238,7 +286,7 @@ def unexplained(tumors: Tumors, found: Extracted, places: int) -> list[Floats]:
     """
     counts, weights = tumors.counts, tumors.weights(found.means)
     left = counts - found.means
-    pulls, needed = left * weights, prices(counts, np.full(1, SETTINGS.newcomer))
+    pulls, needed = left * weights, prices(counts, np.zeros(1))
     misfits = np.einsum("ij,ij->i", np.maximum(left, 0.0) ** 2, weights)
     profiles = _shares(left[np.argsort(-misfits)[: SETTINGS.seeds]])
     for _ in range(6):
@@ -256,7 +304,8 @@ def unexplained(tumors: Tumors, found: Extracted, places: int) -> list[Floats]:
         if len(chosen) < places and np.all(units[chosen] @ units[i] < SETTINGS.alike):
             chosen.append(i)
     # Zeros would stay zero.
-    return [0.99 * profiles[i] + 0.01 / counts.shape[1] for i in chosen]
+    shapes, sizes = 0.99 * profiles + 0.01 / counts.shape[1], sizes[:, kept]
+    return [Extracted(shapes[[i]], sizes[:, [i]]) for i in chosen]
 
 
 def _shares(profiles: Floats) -> Floats:
@@ -320,32 +369,46 @@ def _profile(tumors: Tumors, found: Extracted) -> tuple[Floats, Floats]:
     return score, np.maximum(information, 1e-12)
 
 
-def refine(tumors: Tumors, signatures: Floats, prevalence: Floats) -> Extracted:
-    """Improve sparse exposures and signatures in turn."""
-    counts, a = tumors
-    turned = np.ascontiguousarray(counts.T)
+def refine(tumors: Tumors, found: Extracted, only: int | None = None) -> Extracted:
+    """Improve sparse exposures and signatures in turn, or one signature and all of its users."""
+    signatures, exposures = found.signatures, found.exposures.copy()
+    rows, free = np.arange(len(exposures)), np.arange(len(signatures))
+    if only is not None:
+        rows, free = np.flatnonzero(exposures[:, only]), free[[only]]
+    part, a = tumors.counts[rows], tumors.overdispersion
+    columns = np.ascontiguousarray(part.T)
     for _ in range(SETTINGS.rounds):
-        exposures = exposures_of(tumors, signatures, prevalence)
-        used = exposures.any(axis=0)
-        signatures, exposures = signatures[used], exposures[:, used]
         prevalence = Extracted(signatures, exposures).prevalence
+        mine = exposures_of(Tumors(part, a), signatures, prevalence, exposures[rows])
+        owners, users = np.nonzero(mine.T)
+        first = np.searchsorted(owners, np.arange(len(signatures) + 1))
         for _ in range(SETTINGS.steps):
-            entries, users = np.ascontiguousarray(signatures.T), np.ascontiguousarray(exposures.T)
-            improve_rows_in_place(turned, users, entries, a, SETTINGS.sweeps)
+            entries, given = np.ascontiguousarray(signatures.T), mine[users, owners]
+            improve_signatures_in_place(
+                columns, first, users, given, entries, free, a, SETTINGS.sweeps
+            )
             entries = np.maximum(entries, 1e-12 * entries.sum(axis=0))
             sums = np.maximum(entries.sum(axis=0), 1e-300)
-            signatures, exposures = np.ascontiguousarray((entries / sums).T), exposures * sums
-            improve_rows_in_place(counts, signatures, exposures, a, SETTINGS.sweeps)
+            signatures, mine = np.ascontiguousarray((entries / sums).T), mine * sums
+            improve_exposures_in_place(part, signatures, mine, a, SETTINGS.sweeps)
+        exposures[rows] = mine
     used = exposures.any(axis=0)
     return Extracted(signatures[used], exposures[:, used])
 
 
-def prune(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Extracted:
+def _afresh(tumors: Tumors, found: Extracted) -> Extracted:
+    """Return the fit with exposures that do not depend on those before."""
+    exposures = exposures_of(tumors, found.signatures, found.prevalence)
+    return found._replace(exposures=exposures)
+
+
+def prune(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Search:
     """Remove signatures, the least needed first, as long as the penalized likelihood gains.
 
     The few that look least needed are removed in turn and everything else is fitted again.
     """
     while len(found.signatures) > (n_signatures or 1):
+        yield tumors, found
         costs = [_cost_without(tumors, found, j) for j in range(len(found.signatures))]
         for j in np.argsort(costs)[: SETTINGS.tried]:
             fewer = _without(tumors, found, j)
@@ -391,11 +454,17 @@ def _parameters(tumors: Tumors, found: Extracted) -> Floats:
     return np.asarray(0.5 * np.log1p(information).sum(axis=1))
 
 
-def exposures_of(tumors: Tumors, signatures: Floats, prevalence: Floats) -> Floats:
-    """Return sparse exposures to fixed signatures, which a given share of the tumors uses."""
+def exposures_of(
+    tumors: Tumors, signatures: Floats, prevalence: Floats, start: Floats | None = None
+) -> Floats:
+    """Return sparse exposures to fixed signatures, which a given share of the tumors uses.
+
+    From `start`, where it is given, they change as far as single tumors ask for it.
+    """
     counts, a = tumors
-    needed = prices(counts, prevalence)
-    return np.asarray(sparse_exposures(counts, signatures, needed, a, *SETTINGS.exposure_sweeps))
+    start = np.zeros((len(counts), len(signatures))) if start is None else start
+    needed, options = prices(counts, prevalence), (*SETTINGS.exposure_sweeps, SETTINGS.candidates)
+    return np.asarray(sparse_exposures(counts, signatures, needed, start, a, *options))
 
 
 def prices(counts: Floats, prevalence: Floats) -> Floats:
@@ -424,8 +493,8 @@ def _cost_without(tumors: Tumors, found: Extracted, j: int) -> float:
         return -np.inf
     part = tumors._replace(counts=tumors.counts[users])
     rest = np.delete(found.signatures, j, axis=0)
-    shares = np.delete(found.prevalence, j)
-    without = Extracted(rest, exposures_of(part, rest, shares))
+    shares, others = np.delete(found.prevalence, j), np.delete(found.exposures[users], j, axis=1)
+    without = Extracted(rest, exposures_of(part, rest, shares, others))
     saved = SETTINGS.signature * _parameters(tumors, found)[j]
     change = _terms(part, without, shares) - _terms(tumors, found, found.prevalence)[users]
     return float(change.sum() - saved)

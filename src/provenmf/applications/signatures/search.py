@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -12,11 +14,12 @@ from scipy.stats import norm
 
 from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import check_number
-from provenmf.applications.signatures.catalogue import Match, compare, labelled
+from provenmf.applications.signatures.catalogue import Labelled, Match, compare, labelled
 from provenmf.applications.signatures.extraction import Extracted, Tumors, exposures_of, extract
 from provenmf.arguments import Within, checked
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
+from provenmf.methods.run import Callback, OnInterrupt, Run, interruption
 from provenmf.methods.traits import versions
 from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest, shares
 from provenmf.results.factorization import Factorization, StopReason
@@ -182,6 +185,8 @@ def find_signatures(
     reference: Any = None,
     evidence: bool = True,
     random_state: int = 0,
+    callback: Callback | None = None,
+    on_interrupt: OnInterrupt = "raise",
 ) -> Signatures:
     """Find mutational signatures, their number, and the exposures of every tumor.
 
@@ -199,6 +204,12 @@ def find_signatures(
         half (see `provenmf.confirm`); takes about as long as the answer itself.
     random_state : int, default=0
         Seed of the halves that judge the signatures, which do not depend on it themselves.
+    callback : callable, optional
+        Called with a dict after each step of the search, the number of `signatures` among it;
+        returning True ends the search.
+    on_interrupt : {"raise", "return"}, default="raise"
+        Whether Ctrl-C raises KeyboardInterrupt, or the best signatures so far are returned; a note
+        says so.
 
     Returns
     -------
@@ -218,18 +229,43 @@ def find_signatures(
     table = labelled(counts, "Tumor")
     values = _checked(table.values)
     check_number("n_signatures", n_signatures, min(values.shape), "tumors and channels")
+    with interruption(on_interrupt) as pressed:
+        run = Run(sys.maxsize, callback=callback, name="signatures", on_interrupt=on_interrupt)
+        answer = _found(table, values, n_signatures, run)
+        if reference is not None:
+            answer = answer.compared_with(reference)
+        if not evidence or run.stop_reason is not StopReason.CONVERGED:
+            return answer
+        with pressed.dispensable() if pressed else nullcontext():
+            return confirm(values, answer, random_state=random_state)
+        return replace(answer, notes=(*answer.notes, "interrupted: not judged by unseen tumors"))
+
+
+def _found(table: Labelled, values: Floats, n_signatures: int | None, run: Run) -> Signatures:
+    """Return the answer without evidence."""
     used = values.sum(axis=1) > 0
-    tumors, found = extract(values[used], n_signatures)
+    tumors, found = extract(values[used], n_signatures, run)
     order = np.argsort(-found.exposures.sum(axis=0))
     signatures = found.signatures[order]
     exposures, unselected, errors = (np.zeros((len(values), len(order))) for _ in range(3))
     exposures[used] = found.exposures[:, order]
     unselected[used], errors[used] = one_step(tumors, exposures[used], signatures)
-    answer = Signatures(
-        factorization=_factorization(table, values, exposures, signatures),
-        notes=tuple(
-            _notes(values, table.channels, n_signatures, len(signatures), tumors.overdispersion)
-        ),
+    plain = Factorization(
+        method="poisson",
+        weights=exposures,
+        components=signatures,
+        trace=run.trace,
+        stop_reason=run.stop_reason,
+        versions=versions(),
+        column_names=np.array(table.channels, dtype=np.str_),
+        row_names=np.array(table.names, dtype=np.str_),
+    )
+    notes = _notes(values, table.channels, n_signatures, len(signatures), tumors.overdispersion)
+    if run.stop_reason is not StopReason.CONVERGED:
+        notes.append("the search was stopped early: signatures may be missing or superfluous")
+    return Signatures(
+        factorization=replace(plain, certificate=certify(values, plain)),
+        notes=tuple(notes),
         channels=np.array(table.channels, dtype=np.str_),
         tumors=np.array(table.names, dtype=np.str_),
         unselected=unselected,
@@ -237,24 +273,6 @@ def find_signatures(
         overdispersion=tumors.overdispersion,
         reconstruction=_cosines(values, exposures @ signatures),
     )
-    if reference is not None:
-        answer = answer.compared_with(reference)
-    return confirm(values, answer, random_state=random_state) if evidence else answer
-
-
-def _factorization(
-    table: Any, values: Floats, exposures: Floats, signatures: Floats
-) -> Factorization:
-    plain = Factorization(
-        method="poisson",
-        weights=exposures,
-        components=signatures,
-        stop_reason=StopReason.CONVERGED,
-        versions=versions(),
-        column_names=np.array(table.channels, dtype=np.str_),
-        row_names=np.array(table.names, dtype=np.str_),
-    )
-    return replace(plain, certificate=certify(values, plain))
 
 
 def _checked(values: Floats) -> Floats:
@@ -314,7 +332,7 @@ def _notes(
     notes = []
     if wanted is None:
         notes.append(f"number of signatures found from the data: {found}")
-    elif found < wanted:
+    elif found != wanted:
         notes.append(f"{found} signatures were found instead of {wanted}")
     totals = counts.sum(axis=1)
     if (totals == 0).any():

@@ -15,7 +15,11 @@ from provenmf.applications.signatures.extraction import (
     prices,
     refine,
 )
-from provenmf.applications.signatures.kernels import improve_rows_in_place, sparse_exposures
+from provenmf.applications.signatures.kernels import (
+    improve_exposures_in_place,
+    improve_signatures_in_place,
+    sparse_exposures,
+)
 from provenmf.errors import InvalidInput
 
 BASES = "ACGT"
@@ -158,7 +162,7 @@ def test_the_answer_is_saved_and_reported(answer, tmp_path):
 
 
 def test_sparse_exposures_are_those_of_a_plain_loop():
-    """Backward elimination with EM to the end."""
+    """Backward elimination with EM to the end, from all signatures or from a part of them."""
     counts, signatures, exposures = drawn(2, n=6)
     price = 8.0
 
@@ -169,8 +173,13 @@ def test_sparse_exposures_are_those_of_a_plain_loop():
         means = weights @ signatures[chosen]
         return weights, (row * np.log(means) - means).sum()
 
-    found = sparse_exposures(counts, signatures, np.full((6, 4), price), 0.0, 200, 200)
-    for row, got in zip(counts, found):
+    needed = np.full((6, 4), price)
+    everything, part = np.zeros((6, 4)), np.zeros((6, 4))
+    part[:, 0] = 1.0
+    cold = sparse_exposures(counts, signatures, needed, everything, 0.0, 200, 200, 3)
+    warm = sparse_exposures(counts, signatures, needed, part, 0.0, 200, 200, 3)
+    np.testing.assert_allclose(warm, cold, rtol=0.01)
+    for row, got in zip(counts, cold):
         chosen, needed = list(range(4)), set()
         weights, level = fitted(row, chosen)
         while len(chosen) > 1 and set(chosen) - needed:
@@ -192,7 +201,7 @@ def test_overdispersion_is_estimated(a):
     rng = np.random.default_rng(8)
     noise = rng.gamma(1 / a, a, (300, 96)) if a else 1.0
     counts = rng.poisson(exposures @ signatures * noise).astype(float)
-    found = refine(Tumors(counts, a), signatures, np.full(4, 0.5))
+    found = refine(Tumors(counts, a), Extracted(signatures, exposures))
     assert overdispersion(counts, found) == pytest.approx(a, rel=0.2, abs=0.003)
 
 
@@ -200,15 +209,39 @@ def test_overdispersion_is_estimated(a):
 def test_sweeps_reach_the_likelihood_that_em_reaches(a):
     """Weighted multiplicative steps to the end are the oracle, for exposures and signatures."""
     counts, signatures, exposures = drawn(2, n=12, overdispersed=a > 0)
-    for rows, features in ((counts, signatures), (counts.T.copy(), exposures.T.copy())):
+
+    def expected(rows, features):
         weights = np.ones((len(rows), 4))
-        expected = weights.copy()
-        improve_rows_in_place(rows, features, weights, a, 300)
         for _ in range(20000):
-            means = np.maximum(expected @ features, 1e-300)
+            means = np.maximum(weights @ features, 1e-300)
             scale = 1 / (1 + a * means)
-            expected *= (scale * rows / means) @ features.T / (scale @ features.T)
-        np.testing.assert_allclose(weights @ features, expected @ features, rtol=0.02, atol=0.05)
+            weights *= (scale * rows / means) @ features.T / (scale @ features.T)
+        return weights @ features
+
+    weights = np.ones((12, 4))
+    improve_exposures_in_place(counts, signatures, weights, a, 300)
+    oracle = expected(counts, signatures)
+    np.testing.assert_allclose(weights @ signatures, oracle, rtol=0.02, atol=0.05)
+    entries, columns = np.ones((96, 4)), counts.T.copy()
+    owners, users = np.nonzero(exposures.T)
+    first = np.searchsorted(owners, np.arange(5))
+    given = exposures[users, owners]
+    improve_signatures_in_place(columns, first, users, given, entries, np.arange(4), a, 300)
+    oracle = expected(columns, exposures.T)
+    np.testing.assert_allclose(entries @ exposures.T, oracle, rtol=0.02, atol=0.05)
+
+
+def test_a_search_that_is_stopped_returns_what_it_has_found():
+    rows = []
+
+    def stop(row):
+        rows.append(row["signatures"])
+        return len(rows) == 3
+
+    found = find_signatures(drawn()[0], callback=stop)
+    assert len(found.signatures) == rows[-1] == len(found.exposures.T)
+    assert found.certificate.evidence is None
+    assert any("stopped early" in note for note in found.notes)
 
 
 def test_each_exposure_costs_its_price():
@@ -230,7 +263,7 @@ def test_a_signature_with_a_part_of_another_is_freed_from_it():
     tumors = Tumors(counts, 0.0)
     merged = signatures.copy()
     merged[0] = 0.7 * signatures[0] + 0.3 * signatures[1]
-    found = refine(tumors, merged, Extracted(merged, exposures).prevalence)
+    found = refine(tumors, Extracted(merged, exposures))
     found = Extracted(merged, np.maximum(found.exposures, 0.0))
     proposed = dict(mixtures(tumors, found))
     assert cosines(proposed[0][None], signatures[:1]) > cosines(merged[:1], signatures[:1])
