@@ -340,9 +340,9 @@ def corners(case, count, k, within, scaled):
 
 
 @sentence(
-    r"The factors (?:explain ([0-9.]+)% of the deviance from|fit worse than) independent rows and "
-    r"columns(?: would)?; with either factor kept, the other could lower the divergence by at most "
-    r"{N} %\."
+    r"The factors (?:explain ([0-9.]+) % of the deviance from|fit worse than) independent rows and "
+    r"columns(?: would)?; better weights alone, or better components alone, would lower the "
+    r"divergence by at most {N} %\."
 )
 def deviance(case, percent, most):
     """Recompute the deviance of the factors, and try steps of expectation-maximization."""

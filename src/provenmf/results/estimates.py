@@ -154,7 +154,8 @@ class Evidence:
         """Return an error in words, such as "about 8.9 %"."""
         if error < NEGLIGIBLE:
             return f"less than {NEGLIGIBLE:g} {self.measure}"
-        return f"about {error:.2g} {self.measure}"
+        unit = "degree" if self.measure == "degrees" and f"{error:.2g}" == "1" else self.measure
+        return f"about {error:.2g} {unit}"
 
     def _error_sentences(self, real: Sequence[int]) -> list[str]:
         errors = {j: error for j in real if (error := self.errors[j]) is not None}
@@ -172,9 +173,10 @@ class Evidence:
                 f"rarely twice as much, {shown}"
             )
         else:
+            who = f"{which}{self.noun} is" if len(real) == 1 else f"{who} are"
             text = (
-                f"Chance turns {who} by {size}{largest}, {shown}; a "
-                "bias that both halves have comes on top"
+                f"{who[0].upper()}{who[1:]} {size} off by chance{largest}, {shown}; a bias that "
+                "both halves have is not included"
             )
         if typical > LARGE.get(self.measure, math.inf):
             text += f": rely on the largest entries only, or use more {self.row}s"

@@ -91,13 +91,13 @@ def fit_sentences(certificate: Certificate) -> list[str]:
             for factor in ("weights", "components")
         ]
         share = max(gaps) / divergence if divergence > 0 else 0.0
-        percent = f"{max(explained, 0.0):.1%}"
+        percent = f"{100 * max(explained, 0.0):.1f} %"
         fit = f"The factors explain {percent} of the deviance from independent rows and columns"
         if explained <= -0.0005:
             fit = "The factors fit worse than independent rows and columns would"
         return [
-            f"{fit}; with either factor kept, the other could lower the divergence by at most "
-            f"{rounded_up(100 * share)} %."
+            f"{fit}; better weights alone, or better components alone, would lower the divergence "
+            f"by at most {rounded_up(100 * share)} %."
         ]
     error = certificate.measures.get("relative_error")
     lower = certificate.bounds.get("relative_error_lower_bound")

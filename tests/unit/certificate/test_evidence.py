@@ -246,8 +246,8 @@ def test_sentences_say_which_are_real_and_what_to_do(judgements, said):
 def test_components_of_no_application_are_off_by_chance_and_bias():
     evidence = Evidence(("confirmed",) * 3, (0.01,) * 3, (2.0, 3.0, 8.0))
     assert evidence.sentences()[1] == (
-        "Chance turns the components by about 1.5 degrees (component 3: 4), as two halves of the "
-        "rows show; a bias that both halves have comes on top."
+        "The components are about 1.5 degrees off by chance (component 3: 4), as two halves of the "
+        "rows show; a bias that both halves have is not included."
     )
 
 

@@ -155,5 +155,5 @@ def test_gaps_allow_for_the_rounding_of_wide_data():
 def test_the_verdict_speaks_of_deviance_and_not_of_least_squares():
     certificate = PoissonNMF(3, random_state=0).fit(sample(4)).certificate_
     explained = certificate.measures["deviance_explained"]
-    assert f"explain {explained:.1%} of the deviance" in certificate.verdict
+    assert f"explain {100 * explained:.1f} % of the deviance" in certificate.verdict
     assert "relative error" not in certificate.verdict
