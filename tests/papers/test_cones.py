@@ -23,22 +23,13 @@ def test_lemma_1_clusters_are_the_cones(fitted):
     assert len(set(zip(sample.labels.tolist(), model.labels_.tolist()))) == K
 
 
-def test_theorem_4_error_is_below_sin_alpha(fitted):
-    sample, model = fitted
-    assert model.reconstruction_err_ <= math.sin(ALPHA) * np.linalg.norm(sample.data)
-
-
-def test_theorem_5_error_is_below_its_limit(fitted):
-    sample, model = fitted
-    limit = theorem_5_limit(np.full(K, ALPHA), 1 / np.arange(1, K + 1))
-    assert model.reconstruction_err_ <= limit * np.linalg.norm(sample.data)
-
-
-def test_measured_cones_certify_more_than_the_theorems_know(fitted):
+def test_theorems_4_and_5_and_measured_cones_bound_the_error_ever_closer(fitted):
     # Rows of Section 4 fill half a plane of each cone: a cone half as wide contains them.
-    _, model = fitted
+    sample, model = fitted
     limit = theorem_5_limit(np.full(K, ALPHA), 1 / np.arange(1, K + 1))
-    assert model.certificate_.bounds["relative_error"] < limit < math.sin(ALPHA)
+    bound = model.certificate_.bounds["relative_error"]
+    error = model.reconstruction_err_ / np.linalg.norm(sample.data)
+    assert error <= bound < limit < math.sin(ALPHA)
 
 
 def test_cones_without_rows_leave_the_bound_true():
