@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -16,8 +17,9 @@ from unittest import mock
 from files import good, mutant, run_forked
 from matrices import Rng
 from oracles import hold, is_allowed, strict
+from typer.main import get_command
 
-from provenmf.cli.main import main
+from provenmf.cli.main import app, main
 from provenmf.io import child
 
 COMMANDS = {
@@ -67,6 +69,24 @@ FOLDERS = [["--tables", "tables"], ["--tables", "damaged"]]
 LABELS = ["1=a", "2=Sport", "0=a", "²=a", "1=", "a", "1=\ud800", "99999999999999999999=b", "1=<b>"]
 ODD = ["-k0", "-k-1", "-k99", "-kx", "--random-state=-1", "--max-iter=0", "--method=no"]
 ODD += ["--key=no", "--no-certify", "--debug", "--no-limits", "-o", "--output=/dev/null", "--help"]
+# What may stand behind any option.
+VALUES = ("", "0", "-1", "2", "x", "²", "1e999", "9" * 30, "no", "a", "id", "\x1b[2J", "b" * 3000)
+VALUES += ("\ud800", "m.npy", "damaged", "damaged.npz", "2x3", "none", "english", "/dev/null")
+
+
+@cache
+def declared(command: str) -> list[Any]:
+    """All options that a command declares."""
+    known = get_command(app).commands[command].params  # type: ignore[attr-defined]
+    return [each for each in known if each.opts[0].startswith("-") and not each.hidden]
+
+
+def any_option(rng: Rng, command: str) -> list[str]:
+    """Any option of a command, with any value."""
+    options = declared(command)
+    chosen = options[rng.integers(len(options))]
+    name = str(rng.choice([*chosen.opts, *chosen.secondary_opts]))
+    return [name] if chosen.is_flag else [name, VALUES[rng.integers(len(VALUES))]]
 
 
 def typed(arguments: list[str]) -> tuple[int, str, str]:
@@ -141,6 +161,8 @@ def case(rng: Rng) -> str:
         arguments += ["--json"] if as_json else []
         if rng.random() < 0.3:
             arguments.append(ODD[rng.integers(len(ODD))])
+        if rng.random() < 0.3:
+            arguments += any_option(rng, command)
         code, out, err = typed(arguments)
         left = [path.name for path in Path().iterdir() if path.name.endswith(".part")]
         unchanged = Path(name).read_bytes() == content or command == "label"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -146,9 +147,10 @@ def _limits() -> AbstractContextManager[Any]:
 def read_column(data: Path, column: str, names: Sequence[str] = (), **more: str) -> list[str]:
     """Return a value for each row: the lines of a file of this name, or a column of the data."""
     from provenmf.io import texts
+    from provenmf.io.files import read_lines
 
-    if Path(column).is_file():
-        return Path(column).read_text(**more).splitlines()
+    if os.path.isfile(column):  # False for what cannot be a path
+        return read_lines(Path(column), **more)
     return texts.read_column(data, column, names, **more)
 
 

@@ -6,6 +6,7 @@ of the commands, named as the arguments of the functions in Python.
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -147,7 +148,7 @@ LANGUAGES = (
 
 
 def _known_stop_words(given: str) -> str:
-    if given not in ("none", "auto", *LANGUAGES) and not Path(given).exists():
+    if given not in ("none", "auto", *LANGUAGES) and not os.path.exists(given):
         raise InvalidInput(
             "is neither a language nor a file",
             argument="stop_words",

@@ -38,6 +38,8 @@ WRONG = [
         "topics good.txt -k 2 --stop-words klingon",
         ["--stop-words 'klingon' is neither a language", "german, "],
     ),
+    (f"topics good.txt -k 2 --stop-words {'b' * 300}", ["is neither a language"]),
+    ("fit good.csv -k 2 --groups cube.npz", ["cube.npz"]),
     ("topics gap.csv -k 2", ["it has name, a, b", "--field"]),
     ("communities empty.csv -k 2", ["empty.csv"]),
     ("unmix cube.npy -k 3 --shape wide", ["wide", "95x95"]),
