@@ -69,25 +69,27 @@ def best_spectra(
     pixels : (n, bands), not whitened.
     averaged : means of the purest pixels.
     grouped : (k, bands), endmembers among groups of near-identical pixels, if there are any. Where
-        spectra vary they take the place of the means if they make unseen pixels likelier.
+        spectra vary, or a purest pixel stands alone and may just be odd, they take the place of
+        the means if they make unseen pixels likelier.
     """
     k = len(averaged.endmembers)
     left, noise = noise.left_by(k), noise.widened(k)
-    vary = left > SETTINGS.vary
     rows = noise.coordinates(pixels[:: -(-len(pixels) // SETTINGS.most_pixels)], k)
     plane = plane_of(rows, vary=left > SETTINGS.noise_alone)
     points = plane.points(rows[plane.holds(rows)])
+    if len(points) < SETTINGS.least_pixels * k * k:
+        return averaged
     means = plane.points(noise.coordinates(averaged.endmembers, k))
-    purest = means
-    if grouped is not None and vary:
+    purest, fixed = means, unseen_log_likelihoods(points, means)
+    vary = left > SETTINGS.vary
+    alone = averaged.n_averaged is not None and bool((averaged.n_averaged <= 1).any())
+    if grouped is not None and (vary or alone):
         groups = plane.points(noise.coordinates(grouped, k))
-        if (
-            unseen_log_likelihoods(points, groups).sum()
-            > unseen_log_likelihoods(points, means).sum()
-        ):
-            purest = groups
+        likelihoods = unseen_log_likelihoods(points, groups)
+        if likelihoods.sum() > fixed.sum():
+            purest, fixed = groups, likelihoods
     most = (k - 1) * np.log(SETTINGS.most_growth) if vary else np.inf
-    simplex = corners_beyond(points, purest, means, most)
+    simplex = corners_beyond(points, purest, fixed, means, most)
     if simplex is None:
         return averaged if purest is means else None
     beyond = plane.rows(simplex.vertices)
@@ -103,15 +105,16 @@ def best_spectra(
 
 
 def corners_beyond(
-    points: Floats, purest: Floats, start: Floats, most_growth: float
+    points: Floats, purest: Floats, fixed: Floats, start: Floats, most_growth: float
 ) -> LikelySimplex | None:
     """Return the likeliest simplex where unseen points prefer it to the purest, otherwise None.
+
+    fixed : log-likelihoods of unseen points by the purest ones. start : corners to try besides.
 
     It must reach beyond the purest points, leave none of them outside, and not be so much larger
     that hardly anything of it is seen: by less than `most_growth`, a log volume.
     """
-    k = len(purest)
-    if len(points) < SETTINGS.least_pixels * k * k or not np.isfinite(purest).all():
+    if not np.isfinite(purest).all():
         return None
     starts = [purest] if purest is start or not np.isfinite(start).all() else [purest, start]
     simplex = min((likeliest_simplex(points, s) for s in starts), key=lambda end: end.cost)
@@ -122,7 +125,7 @@ def corners_beyond(
     outside = depths(purest, simplex.vertices)
     if (outside < -np.maximum(SETTINGS.far, SETTINGS.outside * heights)).any():
         return None
-    fixed, moving = (unseen_log_likelihoods(points, purest, s) for s in (None, simplex))
+    moving = unseen_log_likelihoods(points, purest, simplex)
     if not np.isfinite(fixed).all():
         return simplex
     if not np.isfinite(moving).all():

@@ -70,9 +70,9 @@ UNKNOWN_NOISE = (
     "the noise is unknown, because there are fewer than two pixels for each band or the bands "
     "determine each other exactly; endmembers are not averaged"
 )
-VARYING = (
-    "spectra vary within materials, and no simplex around the pixels predicts unseen ones better: "
-    "endmembers are means of groups of similar pixels"
+GROUPED = (
+    "means of groups of similar pixels predict unseen pixels best: spectra vary within materials, "
+    "or some of the purest pixels are just odd"
 )
 ASSUMES = (
     "pixels are mixtures of the endmembers with independent noise, and the endmembers found are "
@@ -336,7 +336,7 @@ class _Search:
         problem, factorization = self._fitted(settings, noise)
         spectra = endmembers_of(problem, self.pixels, factorization, grouped)
         if spectra is None:
-            notes.append(VARYING)
+            notes.append(GROUPED)
             settings = replace(settings, project=False)
             problem, factorization = self._fitted(settings, None)
             spectra = endmembers_of(problem, self.pixels, factorization)

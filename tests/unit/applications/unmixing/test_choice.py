@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from provenmf.applications import unmix
-from provenmf.datasets.cubes import mixed_cube
+from provenmf.datasets.cubes import mixed_cube, smooth_spectra
 from provenmf.metrics.recovery import compare_endmembers
 
 QUICK = {"certify": False, "evidence": False}
@@ -67,6 +67,21 @@ def test_odd_pixels_do_not_mislead(how):
         **QUICK,
     )
     assert found.agreement.mean_angle < (0.03 if how == "anything" else 0.003)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_odd_pixels_do_not_become_materials(seed):
+    """Eight pixels of other materials in 1600: some are purest, but do not predict the others."""
+    made = mixed_cube(40, 40, 60, 5, snr=25.0, pure_share=0.005, random_state=seed)
+    pixels, rng = made.cube.reshape(1600, -1).copy(), np.random.default_rng(seed)
+    odd = rng.random((8, 1)) * smooth_spectra(8, 60, rng)
+    pixels[rng.choice(1600, 8, replace=False)] = odd
+    cube = pixels.reshape(40, 40, 60)
+    found = unmix(cube, 5, true_endmembers=made.endmembers, **QUICK)
+    assert found.agreement.mean_angle < 0.03
+    assert found.agreement.mean_angle < (
+        unmix(cube, 5, vertices=True, true_endmembers=made.endmembers, **QUICK).agreement.mean_angle
+    )
 
 
 @pytest.mark.parametrize("seed", [2, 3])
