@@ -82,13 +82,7 @@ def stop_of_the_authors(row: Mapping[str, float]) -> bool:
 AUTHORS_MERIT: Options = {"step": "open-loop", "lam": 5e-7, "callback": gap_of_the_authors}
 TOPIC_MERIT = {**AUTHORS_MERIT, "callback": stop_of_the_authors, "init": "spa"}
 NETWORK_MERIT = {**AUTHORS_MERIT, "max_iter": 120, "method": "merit", "scale": False}
-NETWORK_GRADIENT: Options = {
-    "method": "fast_gradient",
-    "scale": False,
-    "max_iter": 100,
-    "random_state": 0,
-    "certify": False,
-}
+NETWORK_GRADIENT: Options = {"method": "fast_gradient", "scale": False, "max_iter": 100}
 
 
 @dataclass(frozen=True)
@@ -280,27 +274,22 @@ def community_table(settings: Settings) -> Measured:
         "our MERIT": {"method": "merit"},
         "find_communities": {},
     }
+    mus = MUS[:1] if settings.quick else MUS
+    gradients = {f"FastGradient, μ = {mu}": {**NETWORK_GRADIENT, "mu": mu} for mu in mus}
+    shared: Options = {"random_state": settings.seed, "certify": False}
     rows: list[Row] = []
     printed = contents("published.toml")["table4"]
     for number in settings.each([2] if settings.quick else NETWORK_SIZES):
         k = NETWORK_SIZES[number]
         adjacency, truth = network(folder, number)
-
-        def score(
-            adjacency: Any = adjacency, k: int = k, truth: Any = truth, **given: Any
-        ) -> float:
-            return averaged_spearman(find_communities(adjacency, k, **given).memberships, truth)
-
+        memberships = {"GeoNMF": geo_nmf(adjacency, k), "SPOC": spoc(adjacency, k)}
+        for name, options in (methods | gradients).items():
+            memberships[name] = find_communities(adjacency, k, **shared, **options).memberships
         row: Row = {"network": f"DBLP{number}"}
-        for name, rival in {"GeoNMF": geo_nmf, "SPOC": spoc}.items():
-            row[name] = averaged_spearman(rival(adjacency, k), truth)
-        for name, options in methods.items():
-            row[name] = score(random_state=settings.seed, **options)
-        tried = [score(mu=mu, **NETWORK_GRADIENT) for mu in (MUS[:1] if settings.quick else MUS)]
-        row |= {"FastGradient": max(tried), "FastGradient, one μ": tried[0]}
-        rows.append(
-            row | {f"printed {name}": values[number - 1] for name, values in printed.items()}
-        )
+        row |= {name: averaged_spearman(found, truth) for name, found in memberships.items()}
+        row["FastGradient"] = max(row[name] for name in gradients)
+        row |= {f"printed {name}": values[number - 1] for name, values in printed.items()}
+        rows.append(row)
     return Measured({"SRC": rows})
 
 
