@@ -59,12 +59,10 @@ class Message(Exception):
     remedy : str, default=""
         What to do. In problem and remedy, "{argument}" stands for the argument's name,
         "{argument=3}" for a setting of it, and "{:other=3}" for a setting of another one.
-    place : str, default=""
-        Where it happened, such as a file.
 
     Attributes
     ----------
-    problem, argument, value, remedy, place
+    problem, argument, value, remedy
         As given; `value` is None if there was none.
     """
 
@@ -75,13 +73,12 @@ class Message(Exception):
         argument: str | None = None,
         value: object = _UNSAID,
         remedy: str = "",
-        place: str = "",
     ) -> None:
         self.problem = problem
         self.argument = argument
         self.value = None if value is _UNSAID else value
         self.remedy = remedy
-        self.place = place
+        self.place = ""  # where it happened, such as a file
         self._has_value = value is not _UNSAID
         super().__init__(self.sentence())
 

@@ -94,11 +94,6 @@ class Progress:
         self.steps = total
         self.reach(done)
 
-    def fraction(self, fraction: float, text: str) -> None:
-        """Show how far an experiment is."""
-        self.steps = 1
-        self.reach(fraction, text)
-
     def reach(self, done: float, text: str = "") -> None:
         """Show the number of steps that are done."""
         self._done = done

@@ -77,7 +77,7 @@ def reproduce(
     for name in wanted:
         started, seed = time.perf_counter(), options.shared().random_state
         with Progress(name, steps=1) as progress:
-            settings = Settings(quick, data, seed, progress.fraction)
+            settings = Settings(quick, data, seed, progress.reach)
             measured = available[name].measure(settings)
         seconds = time.perf_counter() - started
         _tell(Result(available[name], measured, quick, seed, seconds), output)

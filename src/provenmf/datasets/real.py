@@ -20,9 +20,9 @@ LEAST_WORDS = 20
 
 
 def standard_library_docstrings(
-    folder: str | Path | None = None, *, least_words: int = LEAST_WORDS
+    folder: str | Path | None = None,
 ) -> tuple[list[str], list[str]]:
-    """Return the docstrings of Python's standard library, one object a document.
+    """Return the docstrings of Python's standard library with 20 words or more, one a document.
 
     Sources are parsed, never imported, so nothing runs. The texts depend on the version of
     Python, and so do the topics in them.
@@ -31,8 +31,6 @@ def standard_library_docstrings(
     ----------
     folder : str, Path or None
         Where the library is; by default that of the running Python.
-    least_words : int
-        Shorter docstrings are left out.
 
     Returns
     -------
@@ -44,7 +42,7 @@ def standard_library_docstrings(
         parts = path.relative_to(root).with_suffix("").parts
         if LEFT_OUT.isdisjoint(parts) and not parts[0].startswith(("config-", "_sysconfigdata")):
             found |= _docstrings(path, parts)
-    chosen = {name: text for name, text in found.items() if len(text.split()) >= least_words}
+    chosen = {name: text for name, text in found.items() if len(text.split()) >= LEAST_WORDS}
     if not chosen:
         raise InvalidInput(f"no docstrings in {root}: this Python comes without its sources")
     names = sorted(chosen)
