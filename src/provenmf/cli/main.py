@@ -7,6 +7,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any, get_type_hints
 
@@ -31,6 +32,7 @@ from provenmf.cli.messages import (
 from provenmf.cli.reproduce import reproduce
 from provenmf.cli.saved import certify, convert, label, report
 from provenmf.errors import was_interrupted
+from provenmf.io.files import unlimited
 
 app = typer.Typer(
     name="provenmf",
@@ -71,7 +73,8 @@ def register(command: Callable[..., None], *used: str) -> None:
     @wraps(command)
     def run(**arguments: Any) -> None:
         options.set_shared(**{name: arguments.pop(name) for name in taken})
-        command(**arguments)
+        with unlimited() if options.shared().no_limits else nullcontext():
+            command(**arguments)
 
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [p.replace(annotation=hints[p.name]) for p in parameters]
@@ -117,8 +120,7 @@ def _exit_code(arguments: list[str]) -> int:
         message, category, known
     )
     try:
-        with options.limits_of(arguments):
-            code = app(arguments or ["--help"], prog_name="provenmf", standalone_mode=False)
+        code = app(arguments or ["--help"], prog_name="provenmf", standalone_mode=False)
     except (Exception, KeyboardInterrupt) as error:
         if was_interrupted(error):
             code = INTERRUPTED

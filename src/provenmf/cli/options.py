@@ -7,7 +7,6 @@ of the commands, named as the arguments of the functions in Python.
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,6 @@ import typer
 
 from provenmf import __version__
 from provenmf.errors import InvalidInput
-from provenmf.io.files import unlimited
 from provenmf.methods import CATALOGUE
 
 
@@ -107,11 +105,6 @@ def set_shared(**given: Any) -> None:
 def shared() -> Shared:
     """Return the shared options of the current command."""
     return _present.get()
-
-
-def limits_of(arguments: list[str]) -> AbstractContextManager[None]:
-    """Return a context without limits on files if the arguments contain --no-limits."""
-    return unlimited() if "--no-limits" in arguments else nullcontext()
 
 
 # Arguments that are refused before any library is loaded.
