@@ -34,6 +34,37 @@ class Labelled(NamedTuple):
     names: tuple[str, ...]
     channels: tuple[str, ...]
 
+    def ordered(self, channels: tuple[str, ...], what: str) -> Labelled:
+        """Return the rows with these channels in this order; others are left out."""
+        place = {name: j for j, name in enumerate(self.channels)}
+        missing = [name for name in channels if name not in place]
+        if not missing:
+            return self._replace(values=self.values[:, [place[c] for c in channels]])
+        unnamed = "channel 1" in (channels[0], self.channels[0])
+        if unnamed and len(channels) == len(self.channels):
+            return self  # the order must be the same
+        raise InvalidInput(
+            f"{what} lacks {len(missing)} of {len(channels)} channels, such as {missing[0]!r}; it "
+            f"has {len(self.channels)} columns, such as {self.channels[0]!r}, and rows such as "
+            f"{self.names[0]!r}: give a table for the same kind of mutations, named alike"
+        )
+
+    def counts(self) -> Floats:
+        """Return the values, or raise an error if they cannot be counts."""
+        for wrong, what in (
+            (~np.isfinite(self.values), "missing or infinite"),
+            (self.values < 0, "negative"),
+        ):
+            if wrong.any():
+                i, j = (int(places[0]) for places in np.nonzero(wrong))
+                raise InvalidInput(
+                    f"counts has {what} entries: {self.values[i, j]:g} in {self.names[i]}, "
+                    f"{self.channels[j]}, the first of {int(wrong.sum())}; correct or remove them"
+                )
+        if not self.values.any():
+            raise InvalidInput("counts has no mutation at all")
+        return self.values
+
 
 def labelled(table: Any, row: str) -> Labelled:
     """Return rows × channels with names, from an array, frame, AnnData, table or path.
@@ -114,22 +145,9 @@ def compare(signatures: Floats, channels: tuple[str, ...], reference: Any) -> tu
     channels : names of the channels
     reference : path, frame, table or array with the same channels in any order
     """
-    known = labelled(reference, "signature")
-    place = {name: j for j, name in enumerate(known.channels)}
-    if place.keys() >= set(channels):
-        values = known.values[:, [place[c] for c in channels]]
-    elif known.values.shape[1] == len(channels) and not any(map(CHANNEL.match, channels)):
-        values = known.values  # one of the two has no names: the order must be the same
-    else:
-        missing = [c for c in channels if c not in place]
-        raise InvalidInput(
-            f"the catalogue lacks {len(missing)} of {len(channels)} channels, such as "
-            f"{missing[0]!r}",
-            argument="reference",
-            remedy="give a catalogue for the same kind of mutations, with channels named alike",
-        )
+    values, names, _ = labelled(reference, "signature").ordered(channels, "the catalogue")
     unit = values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-300)
-    return tuple(_match(signature, unit, values, known.names) for signature in signatures)
+    return tuple(_match(signature, unit, values, names) for signature in signatures)
 
 
 def _match(signature: Floats, unit: Floats, values: Floats, names: tuple[str, ...]) -> Match:

@@ -17,7 +17,7 @@ from provenmf.applications.fitting import check_number
 from provenmf.applications.signatures.catalogue import Labelled, Match, compare, labelled
 from provenmf.applications.signatures.extraction import Extracted, Tumors, exposures_of, extract
 from provenmf.arguments import Within, checked
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, counted
 from provenmf.methods.certify import certify
 from provenmf.methods.run import Callback, OnInterrupt, Run, interruption
 from provenmf.methods.traits import versions
@@ -163,7 +163,14 @@ class Signatures(Answer):
 
     def matrix_of(self, data: object) -> Floats:
         """Return counts (tumors, channels) in the order of the answer's channels."""
-        return _in_order(data, self.column_names)
+        table = labelled(data, "Tumor")
+        ordered = table.ordered(self.column_names, "counts")
+        if len(table.channels) > len(self.channels):
+            raise InvalidInput(
+                f"counts has {len(table.channels)} channels; the signatures have "
+                f"{len(self.channels)}: leave out the others"
+            )
+        return ordered.counts()
 
     def read(self, path: Path, options: ReadOptions) -> Any:
         """Read a table of counts."""
@@ -171,7 +178,7 @@ class Signatures(Answer):
 
     def transform(self, data: object) -> Floats:
         """Return exposures of new tumors to these signatures."""
-        counts = _checked(_in_order(data, self.column_names))
+        counts = self.matrix_of(data)
         prevalence = Extracted(self.signatures, self.exposures).prevalence
         tumors = Tumors(counts, self.overdispersion)
         return exposures_of(tumors, self.signatures, prevalence)
@@ -227,7 +234,9 @@ def find_signatures(
     (3, 40)
     """
     table = labelled(counts, "Tumor")
-    values = _checked(table.values)
+    values = table.counts()
+    if reference is not None:  # an error now, not after the search
+        reference = labelled(reference, "signature").ordered(table.channels, "the catalogue")
     check_number("n_signatures", n_signatures, min(values.shape), "tumors and channels")
     with interruption(on_interrupt) as pressed:
         run = Run(sys.maxsize, callback=callback, name="signatures", on_interrupt=on_interrupt)
@@ -275,31 +284,6 @@ def _found(table: Labelled, values: Floats, n_signatures: int | None, run: Run) 
     )
 
 
-def _checked(values: Floats) -> Floats:
-    """Raise an error for data that cannot be counts."""
-    if not np.isfinite(values).all():
-        raise InvalidInput("counts has missing or infinite entries: remove or fill them")
-    if (values < 0).any():
-        raise InvalidInput(f"counts has negative entries, down to {values.min():g}: give counts")
-    if not values.any():
-        raise InvalidInput("counts has no mutation at all")
-    return values
-
-
-def _in_order(data: object, channels: tuple[str, ...]) -> Floats:
-    """Return counts with their channels in the order of the answer."""
-    table = labelled(data, "Tumor")
-    if set(table.channels) == set(channels):
-        place = {name: j for j, name in enumerate(table.channels)}
-        return table.values[:, [place[name] for name in channels]]
-    if len(table.channels) == len(channels) and table.channels[0] == "channel 1":
-        return table.values  # without names: the same order
-    raise InvalidInput(
-        f"counts has {len(table.channels)} channels, such as {table.channels[0]!r}; the signatures "
-        f"have {len(channels)}, such as {channels[0]!r}: give the same mutation types"
-    )
-
-
 def one_step(tumors: Tumors, exposures: Floats, signatures: Floats) -> tuple[Floats, Floats]:
     """Return estimates of all exposures of each tumor, and their standard errors.
 
@@ -335,18 +319,19 @@ def _notes(
     elif found != wanted:
         notes.append(f"{found} signatures were found instead of {wanted}")
     totals = counts.sum(axis=1)
-    if (totals == 0).any():
-        notes.append(f"{int((totals == 0).sum())} tumors have no mutations, and no exposures")
+    if empty := int((totals == 0).sum()):
+        notes.append(f"without mutations, and so without exposures: {counted(empty, 'tumor')}")
     unseen = [name for name, total in zip(channels, counts.sum(axis=0)) if total == 0]
     if unseen:
-        notes.append(f"{len(unseen)} channels never occur, such as {unseen[0]}")
+        notes.append(f"never seen: {counted(len(unseen), 'channel')}, such as {unseen[0]}")
     if (counts != np.floor(counts)).any():
         notes.append("counts are not all whole numbers; they are taken as they are")
     many = totals > HYPERMUTATED * np.median(totals[totals > 0])
     if many.any():
         notes.append(
-            f"{int(many.sum())} tumors have more than {HYPERMUTATED:g} times the median number of "
-            "mutations; they count less, so that they do not decide alone"
+            f"with more than {HYPERMUTATED:g} times the median number of mutations: "
+            f"{counted(int(many.sum()), 'tumor')}; large counts have less weight, so that these do "
+            "not decide alone"
         )
     if a > 0:
         notes.append(f"counts vary more than Poisson counts: variance μ + {a:.2g} μ²")
