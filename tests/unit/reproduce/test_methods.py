@@ -44,6 +44,19 @@ def test_stages_from_sums_are_the_literal_ones(topics):
         np.testing.assert_allclose(ours, literal, rtol=1e-9, atol=1e-12)
 
 
+def test_a_stage_of_single_samples_is_the_literal_loop(topics):
+    sample, start = topics
+    found = next(and_descent.one_sample_stages(sample.data, start, alpha=0.1, decay=1.1, seed=3))
+    Y, A = sample.data.T, start.T.copy()
+    Z = np.linalg.pinv(A) @ Y
+    Z[Z < 0.1 / 1.1] = 0
+    n, eta = Y.shape[1], 1 / (Z**2).sum(axis=0).max()
+    T = math.ceil(2 / (eta * np.linalg.eigvalsh(Z @ Z.T / n)[0]))
+    for t in np.random.default_rng(3).integers(n, size=min(T, 10 * n)):
+        A += eta * np.outer(Y[:, t] - A @ Z[:, t], Z[:, t])
+    np.testing.assert_allclose(found, A.T, rtol=1e-9, atol=1e-12)
+
+
 def residual(data, components):
     weights = np.maximum(data @ np.linalg.pinv(components), 0)
     return np.linalg.norm(data - weights @ components)
