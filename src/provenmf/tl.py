@@ -12,7 +12,7 @@ the usages.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from provenmf.advice.automatic import factorize
 from provenmf.applications.confirm import confirm
-from provenmf.arguments import checked
+from provenmf.arguments import Within, checked
 from provenmf.errors import InvalidInput
 from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.linalg.norms import entry_range
+from provenmf.linalg.storage import check_scale, float_type
 from provenmf.results import as_answer
 from provenmf.results.display import summary
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["nmf"]
 
 Floats = NDArray[np.float64]
-CHUNK = 4096  # rows of a backed or Dask matrix that are read together
+CHUNK = 4096  # rows that are worked on together
 MARKERS = 30  # names of genes listed for each program
 
 
@@ -43,7 +45,7 @@ def nmf(
     adata: AnnData,
     n_components: int | str | None = None,
     *,
-    n_genes: int | None = 2000,
+    n_genes: Annotated[int, Within(1)] | None = 2000,
     layer: str | None = None,
     method: str = "hals",
     evidence: bool = True,
@@ -93,12 +95,16 @@ def nmf(
     >>> cells.obsm["X_provenmf"].shape, cells.varm["provenmf"].shape
     ((120, 3), (50, 3))
     """
+    if not hasattr(adata, "obsm"):
+        raise InvalidInput(f"adata is of type {type(adata).__name__}: give an AnnData object")
     if layer is not None and layer not in adata.layers:
         known = f"must be one of {sorted(adata.layers)}"
         raise InvalidInput(known, argument="layer", value=layer)
     matrix = adata.X if layer is None else adata.layers[layer]
     if matrix is None:
         raise InvalidInput("adata.X is empty: name a layer", argument="layer", value=None)
+    if 0 in matrix.shape:
+        raise InvalidInput(f"adata has shape {matrix.shape}: cells and genes are needed")
     genes, deviations, notes = _variable_genes(matrix, n_genes)
     chosen = matrix
     if n_genes is not None or not (_in_memory(matrix) or hasattr(matrix, "compute")):
@@ -126,14 +132,15 @@ def _in_memory(matrix: Any) -> bool:
 
 
 def _chunks(matrix: Any) -> Iterator[tuple[slice, Any]]:
-    """Yield slices of rows with their entries, as a dense array or CSR in memory."""
-    n = matrix.shape[0]
-    step = n if _in_memory(matrix) else CHUNK
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
+    """Yield slices of rows with their entries in double precision, as a dense array or CSR."""
+    matrix = sp.csr_array(matrix) if sp.issparse(matrix) else matrix
+    for start in range(0, matrix.shape[0], CHUNK):
+        rows = slice(start, min(start + CHUNK, matrix.shape[0]))
         part = matrix[rows]
         part = part.compute() if hasattr(part, "compute") else part
-        yield rows, sp.csr_array(part) if sp.issparse(part) else np.asarray(part)
+        part = sp.csr_array(part) if sp.issparse(part) else np.asarray(part)
+        float_type(part.dtype, "adata")  # refuses what is no number
+        yield rows, part.astype(np.float64, copy=False)
 
 
 def _variable_genes(matrix: Any, n_genes: int | None) -> tuple[Any, Floats, list[str]]:
@@ -144,11 +151,8 @@ def _variable_genes(matrix: Any, n_genes: int | None) -> tuple[Any, Floats, list
     """
     n, sums, squares, shares, share_squares = 0, 0.0, 0.0, 0.0, 0.0
     for _, part in _chunks(matrix):
+        _check_entries(part)
         totals = np.asarray(part.sum(axis=1)).ravel()
-        if (part.min() if part.size else 0) < 0:
-            raise InvalidInput(
-                "adata has negative entries: use counts or expression before centering"
-            )
         scaled = sp.diags_array(1 / np.maximum(totals, np.finfo(float).tiny)) @ part
         n, sums, squares = n + part.shape[0], sums + part.sum(axis=0), squares + _squared(part)
         shares, share_squares = shares + scaled.sum(axis=0), share_squares + _squared(scaled)
@@ -175,6 +179,16 @@ def _variable_genes(matrix: Any, n_genes: int | None) -> tuple[Any, Floats, list
     return genes, deviations, [note]
 
 
+def _check_entries(part: Any) -> None:
+    """Refuse entries that are negative, missing, infinite or of a size whose squares overflow."""
+    least, largest = entry_range(part)
+    if not np.isfinite(largest - least):
+        raise InvalidInput("adata has entries that are not finite numbers: fill or remove them")
+    if least < 0:
+        raise InvalidInput("adata has negative entries: use counts or expression before centering")
+    check_scale(largest, "adata")
+
+
 def _squared(part: Any) -> Any:
     """Return the column sums of the squared entries."""
     return (part.multiply(part) if sp.issparse(part) else part**2).sum(axis=0)
@@ -194,7 +208,8 @@ def _all_genes(matrix: Any, usages: Floats, deviations: Floats) -> tuple[Floats,
         sums += np.asarray(part.sum(axis=0)).ravel()
     programs = nonnegative_least_squares(usages.T @ usages, cross).T
     centered = usages - usages.mean(axis=0)
-    spread = np.maximum(centered.std(axis=0), np.finfo(float).tiny)
+    spread = centered.std(axis=0)
+    spread[spread <= 1e-12 * usages.max(axis=0)] = np.inf  # the same in all cells: no markers
     scale = np.where(deviations > 0, deviations, 1.0)
     moments = (cross.T - np.outer(usages.mean(axis=0), sums)) / np.outer(spread, scale)
     gram = centered.T @ centered / np.outer(spread, spread)

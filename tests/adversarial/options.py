@@ -20,7 +20,7 @@ from typing import Any
 import anndata
 import numpy as np
 from files import good
-from matrices import Rng, fingerprint, mixtures
+from matrices import Rng, fingerprint, mixtures, sane_or_not
 from oracles import hold, is_allowed
 from sklearn.base import BaseEstimator
 
@@ -74,7 +74,8 @@ def data_of(rng: Rng, function: Any) -> Any:
         return rng.poisson(1.0, (25, 12)).astype(float) + np.eye(25, 12)
     matrix = mixtures(rng, 24, 9)
     if function is provenmf.tl.nmf:
-        return anndata.AnnData(matrix, layers={"x": matrix, "a": matrix.astype(int)})
+        matrix = sane_or_not(rng)
+        return anndata.AnnData(matrix, layers={"x": matrix, "a": np.ones(matrix.shape, int)})
     return matrix.reshape(6, 4, 9) if function is provenmf.unmix else matrix
 
 

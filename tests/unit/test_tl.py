@@ -90,3 +90,34 @@ def test_genes_with_equal_shares_in_all_cells_are_ranked():
     data = anndata.AnnData(counts)
     provenmf.tl.nmf(data, 1, n_genes=5, evidence=False, random_state=0)
     assert data.uns["provenmf"]["notes"]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_same_cell_many_times_has_no_markers():
+    data = anndata.AnnData(np.tile(np.random.default_rng(0).random((1, 12)), (30, 1)))
+    provenmf.tl.nmf(data, 1, n_genes=None, evidence=False, random_state=0)
+    assert not data.varm["provenmf_markers"].any()
+
+
+def test_small_integers_are_the_same_counts(drawn):
+    counts = np.minimum(drawn[0], 250)  # squares exceed the type
+    small, real = (
+        programs_of(c, n_genes=50, evidence=False) for c in (counts.astype("u1"), counts)
+    )
+    np.testing.assert_array_equal(small.varm["provenmf"], real.varm["provenmf"])
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        (np.ones((0, 5)), "cells and genes are needed"),
+        (np.full((9, 5), np.inf), "not finite"),
+        (np.full((9, 5), 1e200), "outside 1e-60 to 1e60"),
+        (np.full((9, 5), "a", dtype=object), "real numbers are needed"),
+    ],
+)
+def test_what_is_no_expression_is_refused(counts, message):
+    with pytest.raises(InvalidInput, match=message):
+        provenmf.tl.nmf(anndata.AnnData(counts), 1)
+    with pytest.raises(InvalidInput, match="give an AnnData object"):
+        provenmf.tl.nmf(counts, 1)
