@@ -286,19 +286,15 @@ def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[
         )
     if ranks is None:
         return list(range(1, min(SETTINGS.most_ranks, most) + 1))
-    numbers = np.atleast_1d(np.asarray(ranks))
-    if (
-        np.ndim(ranks) != 1
-        or numbers.dtype.kind not in "iu"
-        or not (numbers.size and 1 <= numbers.min() and numbers.max() <= most)
-    ):
+    numbers = sorted({int(number) for number in ranks})
+    if not numbers or numbers[0] < 1 or numbers[-1] > most:
         raise InvalidInput(
             f"must be whole numbers between 1 and {most}, one less than the shorter side of the "
             "matrix",
             argument="ranks",
             value=ranks,
         )
-    return sorted(set(numbers.tolist()))
+    return numbers
 
 
 def _prepared(blocks: Blocks, most: int, rng: np.random.Generator) -> tuple[Floats, list[str]]:
