@@ -36,7 +36,12 @@ def topics(
     ] = 2,
     max_share: Annotated[
         float,
-        option("--max-share SHARE", "Ignore words in more than this share of the documents."),
+        option(
+            "--max-share SHARE",
+            "Ignore words in more than this share of the documents.",
+            min=0,
+            max=1,
+        ),
     ] = 0.5,
     stop_words: options.StopWords = "auto",
     mail: options.Mail = False,
@@ -86,8 +91,11 @@ def topics(
     if not is_count_matrix(data, vocabulary):
         texts = TextFile(data, field, encoding, mail=mail)
         if data.is_file():  # a pipe is read only once
-            # Notice a wrong field before anything slow is imported.
+            # Notice a wrong field, or column below, before anything slow is imported.
             next(texts.texts([], []), None)
+    of_documents = partial(read_column, data, encoding=encoding)
+    columns = [name for name in (by, groups, name_column) if name is not None]
+    known = {name: of_documents(name) for name in columns if data.is_file()}
     from provenmf.applications.topics.corpus import counts_at
     from provenmf.applications.topics.texts import count_words
 
@@ -103,30 +111,28 @@ def topics(
                 n_jobs=n_processes(),
                 progress=progress.documents,
             )
-        of_documents = partial(read_column, data, names=counts.names or (), encoding=encoding)
-        periods = None if by is None else of_documents(by)
-        units = None if groups is None else of_documents(groups)
+        if not known:  # the names of files in a folder are read with them
+            known = {name: of_documents(name, counts.names or ()) for name in columns}
         if name_column is not None:
-            counts = replace(counts, names=of_documents(name_column))
+            counts = replace(counts, names=known[name_column])
     from provenmf import confirm
     from provenmf.applications.topics import find_topics
 
     documents = [counts]
     del counts
     with analysis.fitting(method, n_topics) as more:
-        by_group = units is not None and more["evidence"]
         result = find_topics(
             documents.pop(),  # releases the counts of words that are left out
             n_topics,
             method=method,
-            **more | {"evidence": more["evidence"] and not by_group},
+            **more | {"evidence": more["evidence"] and groups is None},
         )
-        if by_group:
-            result = confirm(None, result, groups=units)
+        if more["evidence"] and groups is not None:
+            result = confirm(None, result, groups=known[groups])
     if reduce_to is not None:
         result = result.reduced_to(reduce_to)
-    if by is not None and periods is not None:
-        result = result.grouped(periods, by)
+    if by is not None:
+        result = result.grouped(known[by], by)
     analysis.finish(result)
 
 

@@ -474,10 +474,11 @@ def chosen_language(
     if stop_words == "auto":
         if found in (None, "english"):
             return "english", ()
-        return found, (f"the texts look {found}: {found} stop words were left out",)
+        name = found.title()
+        return found, (f"the texts look {name}: {name} stop words were left out",)
     if found is not None and found != stop_words:
         return stop_words, (
-            f"the texts look {found}, but {stop_words} stop words were left out: use "
+            f"the texts look {found.title()}, but {stop_words} stop words were left out: use "
             f"stop_words={found!r} (--stop-words {found})",
         )
     return stop_words, ()

@@ -74,7 +74,7 @@ def test_the_language_is_found_and_said():
         assert language_of([text] * 10) == language
     counts = count_words([german + "Anker", french, german] * 5, max_share=1.0)
     assert "die" not in counts.vocabulary and "schiffe" in counts.vocabulary
-    assert any("german stop words were left out" in note for note in counts.notes)
+    assert any("German stop words were left out" in note for note in counts.notes)
     notes = count_words([german] * 9, stop_words="english", max_share=1.0).notes
     assert any("stop_words='german'" in note for note in notes)
     assert language_of(["ship sail"] * 50) is None
