@@ -32,6 +32,7 @@ from provenmf.methods import make_estimator
 ODD = (None, True, -1, 0, 1, 2.5, 99, float("nan"), float("inf"), "", "x", "auto", b"x", [], ())
 ODD += ((1, 2), [[1]], {}, {"a": 1}, np.zeros(0), np.arange(1, 3), np.array(["spa", "x"]))
 ODD += (np.ones((2, 2)), np.array("x"), object(), print, np.int64(2), np.uint8(2), np.bool_(1))
+ODD += ([None] * 24, np.full(24, np.nan), ["a", 1, None] * 8)  # as many as rows
 ODD += (np.array(2), 2 + 0j, 10**30, -(10**30), "2", np.float64(2))
 FUNCTIONS = (
     provenmf.factorize,

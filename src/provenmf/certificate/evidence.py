@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, counted
 from provenmf.linalg.compiled import njit
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.storage import as_dense
@@ -235,13 +235,22 @@ def numbered_units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
     """Number the independent units: rows, or the groups that were named."""
     if groups is None:
         return np.arange(n)
-    named = np.asarray(groups)
-    if named.shape != (n,):
+    remedy = f"give one group for each of {n} rows"
+    try:
+        named = np.asarray(groups)
+    except ValueError as error:
         raise InvalidInput(
-            f"groups has shape {named.shape}",
-            argument="groups",
-            remedy=f"give one group for each of {n} rows",
-        )
+            "groups is no list of names", argument="groups", remedy=remedy
+        ) from error
+    if named.shape != (n,):
+        raise InvalidInput(f"groups has shape {named.shape}", argument="groups", remedy=remedy)
+    names = [name for name in named.tolist() if not isinstance(name, str)]
+    missing = sum(str(name) in ("None", "nan", "<NA>", "NaT") for name in names)
+    if missing:
+        words = f"groups has no name for {counted(missing, 'row')}"
+        raise InvalidInput(words, argument="groups", remedy="give each of them a name of its own")
+    if named.dtype == object:  # of several types
+        named = named.astype(str)
     return np.unique(named, return_inverse=True)[1].astype(np.intp)
 
 

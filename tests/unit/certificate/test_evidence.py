@@ -13,6 +13,7 @@ from provenmf.certificate.evidence import (
     combine,
     confirm_components,
     fit_weights_in_place,
+    numbered_units,
     subtract_likelihood_in_place,
 )
 from provenmf.errors import InvalidInput
@@ -275,3 +276,22 @@ def test_wrong_groups_are_named():
         confirm_components(
             np.ones((30, 5)), lambda rows: np.ones((1, 5)), np.ones((1, 5)), groups=[1]
         )
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([None] * 30, "no name for 30 rows"),
+        ([1.0, np.nan] * 15, "no name for 15 rows"),
+        (["a", None] * 15, "no name for 15 rows"),
+        ([[1], [1, 2]] * 15, "one group for each of 30 rows"),
+    ],
+)
+def test_rows_without_a_group_are_refused(groups, message):
+    with pytest.raises(InvalidInput, match=message):
+        numbered_units(groups, 30)
+
+
+def test_names_of_groups_may_be_of_several_types():
+    mixed = np.array(["a", 1, 2.5, "a"], dtype=object)
+    np.testing.assert_array_equal(numbered_units(mixed, 4), [2, 0, 1, 2])
