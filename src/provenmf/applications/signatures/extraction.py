@@ -50,6 +50,7 @@ class Settings:
 
     rich: int = 20  # components of the Poisson fit that overdispersion is first estimated from
     iterations: int = 200  # of that fit
+    most_say: float = 4.0  # of a tumor about overdispersion, as a multiple of the median's
     price: float = 0.5  # of an exposure, as a share of ½ log(mutations)
     common: float = 0.75  # largest prior of an exposure; more, and all would use what most use
     signature: float = 1.5  # price of a signature, as a multiple of its parameters' ½ log(1 + I)
@@ -165,8 +166,9 @@ def _rich_fit(counts: Floats) -> Extracted:
 def overdispersion(counts: Floats, found: Extracted) -> float:
     """Return a of the variance μ + a μ² at which the median tumor's Pearson statistic is one.
 
-    The median is that of the tumors' information about a. A mean would take the misfit of tumors
-    with a signature that is still missing for overdispersion.
+    The median is that of the tumors' information about a, of which none has much more than others:
+    hypermutated ones, which fits follow closely, would hide all overdispersion. A mean would take
+    the misfit of tumors with a signature that is still missing for overdispersion.
     """
     means = np.maximum(found.means, 1e-9)
     seen = means > 1.0  # the statistics of rare mutations are mostly zero and seldom large
@@ -180,6 +182,7 @@ def overdispersion(counts: Floats, found: Extracted) -> float:
         variance = (seen * (2.0 + 6.0 * a + 1.0 / variances)).sum(axis=1) / freedom**2
         statistics /= np.maximum(1.0 - variance / 9.0, 0.5) ** 3
         information = ((a * means / (1 + a * means)) ** 2).sum(axis=1) + 1e-9
+        information = np.minimum(information, SETTINGS.most_say * np.median(information))
         order = np.argsort(statistics)
         shares = np.cumsum(information[order])
         return float(statistics[order][np.searchsorted(shares, shares[-1] / 2)]) - 1.0
