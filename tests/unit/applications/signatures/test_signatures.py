@@ -205,6 +205,19 @@ def test_overdispersion_is_estimated(a):
     assert overdispersion(counts, found) == pytest.approx(a, rel=0.2, abs=0.003)
 
 
+def test_hypermutated_tumors_that_are_fitted_closely_do_not_hide_overdispersion():
+    _, signatures, exposures = drawn(8, n=300)
+    rng, many = np.random.default_rng(8), 5
+    exposures[:many] *= 50
+    counts = rng.poisson(exposures @ signatures * rng.gamma(10, 0.1, (300, 96))).astype(float)
+    own = counts[:many] / counts[:many].sum(axis=1, keepdims=True)
+    close = np.zeros((300, 4 + many))
+    close[many:, :4] = exposures[many:]
+    close[np.arange(many), 4 + np.arange(many)] = counts[:many].sum(axis=1)
+    found = Extracted(np.vstack([signatures, own]), close)
+    assert overdispersion(counts, found) == pytest.approx(0.1, rel=0.2)
+
+
 @pytest.mark.parametrize("a", [0.0, 0.05])
 def test_sweeps_reach_the_likelihood_that_em_reaches(a):
     """Weighted multiplicative steps to the end are the oracle, for exposures and signatures."""
