@@ -29,7 +29,7 @@ from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.linalg.nnls import encoder
 from provenmf.methods import make_estimator
-from provenmf.methods.separable.guarantee import ROUNDING
+from provenmf.methods.separable.margins import ROUNDING
 from provenmf.methods.separable.spa import spa
 from provenmf.metrics.recovery import (
     mean_removed_spectral_angle,

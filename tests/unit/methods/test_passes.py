@@ -9,7 +9,7 @@ import pytest
 from provenmf.data.memory import MemoryBlocks
 from provenmf.methods import CATALOGUE, make_estimator
 from provenmf.methods.poisson import counts
-from provenmf.methods.separable import guarantee as guarantees
+from provenmf.methods.separable import margins
 
 SCALE = Path(__file__).parents[3] / "docs" / "scale.md"
 FEW = {"max_iter": 4}
@@ -47,8 +47,8 @@ def passes(estimator, data):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_passes_are_as_stated(method, k, monkeypatch):
     monkeypatch.setattr(counts, "AT_HAND_BYTES", 0.0)
-    monkeypatch.setattr(guarantees, "MARGIN_PASSES", 1)
-    monkeypatch.setattr(guarantees, "RADII", 0)  # for small data and full certificates only
+    monkeypatch.setattr(margins, "MARGIN_PASSES", 1)
+    monkeypatch.setattr(margins, "RADII", 0)  # for small data and full certificates only
     rng = np.random.default_rng(0)
     weights = np.vstack([np.eye(k), rng.dirichlet(np.full(k, 0.3), size=300 - k)])
     data = weights @ rng.random((k, 12)) + 0.01 * rng.random((300, 12))

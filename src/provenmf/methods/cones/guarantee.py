@@ -54,7 +54,7 @@ from provenmf.methods.cones.enclosing_cones import (
     smallest_cones,
 )
 from provenmf.methods.cones.kernels import similarity_decimals
-from provenmf.methods.separable.guarantee import EXPANDED
+from provenmf.methods.separable.margins import EXPANDED
 from provenmf.results import Certificate, Check, Measure, Status
 
 PAPER = "Liu17"

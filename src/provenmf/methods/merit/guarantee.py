@@ -3,7 +3,7 @@
 Everything is measured on the returned explanation, x_i = sum_k h_ik w_k + v_i: W the chosen rows,
 H the weights on the simplex, V what is left. Anchors have v = 0.
 
-The certificate that can hold on real data is the margin (`separable/guarantee.py`), which speaks of
+The certificate that can hold on real data is the margin (`separable/margins.py`), which speaks of
 every explanation with that noise. Theorems 1 to 4 are the paper's. Theorem 3 speaks of the optimum
 of MERIT's problem; in it the term 2 delta stands outside the root, a correction. How far the
 mixing matrix of the run was from the optimum cannot be recomputed, since the matrix is not kept.
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
 from provenmf.linalg.hull import distances_to_other_points
-from provenmf.methods.separable.guarantee import (
+from provenmf.methods.separable.margins import (
     EXACT,
     ROUNDING,
     Explanation,

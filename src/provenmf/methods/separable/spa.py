@@ -34,7 +34,6 @@ for each anchor that changes.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -381,10 +380,8 @@ def _refined(blocks: Blocks, anchors: list[int], scale_rows: bool, longest: floa
         corners = as_dense(rows).astype(np.float64)
         if scale_rows:
             corners *= row_scales(rows)[:, None]
-        faces = [_face(corners, left_out) for left_out in range(len(anchors))]
-        normals, feet, own = (np.array(each) for each in zip(*faces))
         distance = DistanceFromSpan(scale_rows, corners[0], longest)
-        found, squared = _farthest_without_each(blocks, distance, corners, normals, feet, anchors)
+        found, squared, own = _farthest_without_each(blocks, distance, corners, anchors)
         farther = np.flatnonzero(squared > own + 10 * ROUNDING * longest)
         farther = farther[farther >= judged]
         if not farther.size:
@@ -394,37 +391,25 @@ def _refined(blocks: Blocks, anchors: list[int], scale_rows: bool, longest: floa
     return anchors
 
 
-def _face(corners: Floats, left_out: int) -> tuple[Floats, Floats, float]:
-    """Return the normal of the others' affine span, a point of it, and the squared height."""
-    others = np.delete(corners, left_out, axis=0)
-    edges = orthonormal_rows(others[1:] - others[0])
-    away = orthogonal_part(corners[left_out] - others[0], edges)
-    height = float(away @ away)
-    normal = away / math.sqrt(height) if height > 0 else away
-    return normal, others[0], height
-
-
 def _farthest_without_each(
-    blocks: Blocks,
-    distance: DistanceFromSpan,
-    corners: Floats,
-    normals: Floats,
-    feet: Floats,
-    anchors: list[int],
-) -> tuple[NDArray[np.intp], Floats]:
+    blocks: Blocks, distance: DistanceFromSpan, corners: Floats, anchors: list[int]
+) -> tuple[NDArray[np.intp], Floats, Floats]:
     """Return for each anchor the row farthest from the span of the others, in one pass.
 
     The squared distance to the span of the others exceeds that to the span of all corners by the
-    square along the normal of the former, measured from its foot.
+    square of the height over the face of the others. Returns rows, squares, and those of the
+    anchors themselves.
     """
-    basis, offsets = orthonormal_rows(corners[1:] - corners[0]), (normals * feet).sum(axis=1)
+    basis = orthonormal_rows(corners[1:] - corners[0])
+    normals, heights = faces(corners)
+    offsets = np.einsum("ij,ij->i", normals, corners) - heights
     k = np.arange(len(anchors))
 
     def of_block(block: Block, rows: range) -> tuple[NDArray[np.intp], Floats]:
         known, squared = distance.begin(block)
         squared = distance.after(block, known, squared, basis)
-        heights = distance.along(block, known, normals, offsets)
-        scores = without_rounding((squared + heights.T**2), known[:, 1])
+        above = distance.along(block, known, normals, offsets)
+        scores = without_rounding(squared + above.T**2, known[:, 1])
         for place in k:
             if anchors[place] in rows:
                 scores[k != place, anchors[place] - rows.start] = 0.0
@@ -435,4 +420,14 @@ def _farthest_without_each(
     places, scores = (np.array(each) for each in zip(*found))
     slack = 10 * ROUNDING * distance.longest
     block = (scores + slack >= scores.max(axis=0)).argmax(axis=0)
-    return places[block, k], scores.max(axis=0)
+    return places[block, k], scores.max(axis=0), heights**2
+
+
+def faces(corners: Floats) -> tuple[Floats, Floats]:
+    """Return for each corner of a simplex the unit normal of the opposite face, and its height.
+
+    Barycentric coordinates grow along the normals, by one from the face to the corner.
+    """
+    gradients = np.linalg.pinv(corners - corners.mean(axis=0), rcond=1e-9).T
+    lengths = np.linalg.norm(gradients, axis=1)
+    return gradients / lengths[:, None], 1.0 / lengths

@@ -8,7 +8,7 @@ from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.methods.merit import guarantee as guarantees
-from provenmf.methods.separable.guarantee import Explanation
+from provenmf.methods.separable.margins import Explanation
 
 
 def check(certificate, name):

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import nnls
 
-import provenmf.methods.separable.guarantee as module
+import provenmf.methods.separable.margins as module
 from provenmf import MERIT, SPA, XRAY, FastAnchor, FastGradient
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from provenmf import MERIT, SPA, XRAY, FastAnchor, FastGradient
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
-from provenmf.methods.separable.guarantee import (
+from provenmf.methods.separable.margins import (
     Explanation,
     anchor_margins,
     beyond_own_noise,
