@@ -20,6 +20,7 @@ from provenmf.linalg.norms import (
     squared_residual_rows,
     squared_row_norms,
 )
+from provenmf.linalg.spectral import block_krylov
 
 Array = NDArray[np.float64]
 
@@ -189,22 +190,18 @@ def squared_residuals(blocks: Blocks, components: Array, row_scales: Array) -> A
 def leading_span(blocks: Blocks, k: int, row_scales: Array) -> Array:
     """Return orthonormal rows near the k leading right singular vectors of the scaled rows.
 
-    Four passes of subspace iteration, with ten more vectors than wanted so that the wanted ones
-    settle sooner; fewer rows where the rank is lower.
+    One Krylov space, six passes over the data; fewer rows where the rank is lower.
     """
 
-    def image(block: Block, scales: Array, basis: Array) -> Array:
-        return np.asarray(block.T @ (scales[:, None] ** 2 * np.asarray(block @ basis)))
+    def image(vectors: Array) -> Array:
+        def of_block(block: Block, scales: Array) -> Array:
+            return np.asarray(block.T @ (scales[:, None] ** 2 * np.asarray(block @ vectors)))
 
-    found = np.random.default_rng(0).standard_normal(
-        (blocks.n_columns, min(k + 10, blocks.n_columns))
-    )
-    for _ in range(4):
-        basis = np.linalg.qr(found)[0]
-        found = blocks.map_reduce(lambda block, s, b=basis: image(block, s, b), row_scales)
-    left, values, _ = np.linalg.svd(found, full_matrices=False)
-    present = values[:k] > 1e-13 * values[0]  # squared singular values: smaller ones are rounding
-    return np.ascontiguousarray(left[:, :k][:, present].T)
+        return np.asarray(blocks.map_reduce(of_block, row_scales))
+
+    values, vectors, _ = block_krylov(image, blocks.n_columns, k, tol=0.0, max_restarts=1)
+    present = values > 1e-13 * values[0]  # squared singular values: smaller ones are rounding
+    return np.ascontiguousarray(vectors[:, present].T)
 
 
 def decoder_of(components: NDArray[np.floating]) -> tuple[Array, float]:

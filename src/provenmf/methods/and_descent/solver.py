@@ -67,15 +67,8 @@ PAPER_STEPS = 50  # T in the paper's experiments
 
 @dataclass(frozen=True)
 class StageRule:
-    """Settings of a stage.
+    """Settings of a stage: the parameters of `AND` of the same names.
 
-    schedule : "paper" uses the threshold alpha/decay^j in stage j = 1, 2, …; "theorem-4" the
-        threshold of Li17's Theorem 4 with q = 1, after `alpha` in the first stage; "adaptive"
-        chooses thresholds from the course of the run.
-    n_steps : gradient steps of `step_size` (None: 0.5/k as the authors, or 1/‖ZᵀZ‖₂ where that
-        diverges); None goes to their limit.
-    scale_rows : divide rows and components by the sums of their absolute entries, and return
-        components with the median sum of the rows. Otherwise data and start are used as they are.
     project_start : project the start onto the span of the data first; adaptive schedule only. The
         paper's schedule, where it runs besides, takes the start as it is.
     """

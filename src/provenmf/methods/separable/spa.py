@@ -34,7 +34,7 @@ for each anchor that changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -274,60 +274,68 @@ def one_at_a_time(
 
     Returns the solution and the squared length of the longest row.
     """
-    basis, origin, longest = np.empty((0, blocks.n_columns)), np.zeros(blocks.n_columns), 0.0
-    anchors: list[int] = []
-    lengths: list[float] = []
-    if run.saved is not None:
-        basis, origin, longest = (run.saved[key] for key in ("basis", "origin", "longest"))
-        anchors, lengths = run.saved["anchors"], run.saved["lengths"]
-    run.keeps(
-        lambda: {
-            "basis": basis,
-            "origin": origin,
-            "longest": longest,
-            "anchors": anchors,
-            "lengths": lengths,
-        }
-    )
+    d = blocks.n_columns
+    span = Span(np.empty((0, d)), np.zeros(d)) if run.saved is None else Span(**run.saved)
+    run.keeps(lambda: vars(span))
 
-    def rows_from_here() -> FarthestRows:
-        distance = DistanceFromSpan(scale_rows, origin, longest if affine else 0.0)
-        rows = FarthestRows(blocks, distance)
-        rows.choose(anchors, basis)
-        return rows
+    def point_of(row: int) -> Floats:
+        return np.asarray(rows.row(row).astype(np.float64) * rows.known[row, 0])
 
-    def away_from_span(row: int) -> tuple[Floats, Floats]:
-        point = rows.row(row).astype(np.float64) * rows.known[row, 0]
-        return point, orthogonal_part(point - origin, basis)
-
-    rows = rows_from_here()
+    rows = span.farthest_rows(blocks, scale_rows, affine)
     row, squared = rows.farthest()
     for _ in run:
         if squared == 0:
             run.stop(StopReason.ALL_EXPLAINED)
             continue
-        point, away = away_from_span(row)
-        lengths.append(float(np.linalg.norm(away)))
-        run.record(**{"distance" if affine else "residual": lengths[-1]})
-        anchors.append(row)
-        longest = longest or squared
-        if affine and len(anchors) == 1:
-            origin = point
-            rows = rows_from_here()
+        point = point_of(row)
+        away = span.part_outside(point)
+        span.anchors.append(row)
+        span.lengths.append(float(np.linalg.norm(away)))
+        run.record(**{"distance" if affine else "residual": span.lengths[-1]})
+        if affine and len(span.anchors) == 1:
+            span.origin, span.longest = point, squared
+            rows = span.farthest_rows(blocks, scale_rows, affine)
         else:
-            basis = np.vstack([basis, away / lengths[-1]])
-            rows.choose([row], basis[-1:])
+            span.basis = np.vstack([span.basis, away / span.lengths[-1]])
+            rows.choose([row], span.basis[-1:])
         row, squared = rows.farthest()
 
-    residuals = list(lengths)
-    if affine and len(anchors) > 1:
+    residuals = list(span.lengths)
+    if affine and len(residuals) > 1:
         residuals[0] = residuals[1]
-    left = float(np.linalg.norm(away_from_span(row)[1])) if squared > 0 else 0.0
-    if len(anchors) == min(blocks.n_rows, blocks.n_columns + affine):
+    left = float(np.linalg.norm(span.part_outside(point_of(row)))) if squared > 0 else 0.0
+    if len(residuals) == min(blocks.n_rows, d + affine):
         # The anchors span the whole space, so that nothing is left for any data: that is no drop.
         # A tenth of the last value stands in, and only a larger drop before it decides.
         left = residuals[-1] / 10
-    return anchor_solution(blocks, anchors, [*residuals, left], n_components, run), longest
+    found = anchor_solution(blocks, span.anchors, [*residuals, left], n_components, run)
+    return found, span.longest
+
+
+@dataclass(eq=False)
+class Span:
+    """The span of the rows chosen so far, with how far each was from that of those before.
+
+    basis : orthonormal rows. origin : a point of the span. longest : squared length of the longest
+    row, for affine spans.
+    """
+
+    basis: Floats
+    origin: Floats
+    longest: float = 0.0
+    anchors: list[int] = field(default_factory=list)
+    lengths: list[float] = field(default_factory=list)
+
+    def part_outside(self, point: NDArray[np.floating]) -> Floats:
+        """Return the part of a point that is orthogonal to the span."""
+        return orthogonal_part(point - self.origin, self.basis)
+
+    def farthest_rows(self, blocks: Blocks, scale_rows: bool, affine: bool) -> FarthestRows:
+        """Return the rows by their distance from the span."""
+        longest = self.longest if affine else 0.0
+        rows = FarthestRows(blocks, DistanceFromSpan(scale_rows, self.origin, longest))
+        rows.choose(self.anchors, self.basis)
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
