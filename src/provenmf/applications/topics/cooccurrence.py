@@ -189,7 +189,7 @@ class WordSpectrum:
     values : array (k + 1,)
         Largest first; the last one is the first left out (NaN if there is none).
     vectors : array (n_words, k)
-        Orthonormal columns: eigenvectors, or directions in the span of some .
+        Orthonormal columns: eigenvectors, or directions in the span of some.
     images : array (n_words, k)
         M times the vectors.
     capped : bool
@@ -203,9 +203,12 @@ class WordSpectrum:
     capped: bool
 
     def widened(self, more: int) -> WordSpectrum:
-        """Return the spectrum with more eigenpairs, which are less accurate."""
-        width = self.vectors.shape[1] + more
-        return _wide_spectrum(self.pairs, self.vectors, width, capped=self.capped)
+        """Return more eigenpairs, to a lower accuracy."""
+        n_words, known = self.vectors.shape
+        width = min(known + more, n_words)
+        size = (n_words, min(width + EXTRA, n_words) - known)
+        start = np.hstack([self.vectors, np.random.default_rng(0).standard_normal(size)])
+        return _spectrum(self.pairs, start, width, accuracy=ROUGH, capped=self.capped)
 
     def along(self, directions: Floats) -> WordSpectrum:
         """Return the spectrum in coordinates along unit directions (coordinates, fewer)."""
@@ -214,11 +217,10 @@ class WordSpectrum:
         return replace(self, vectors=vectors, images=images, values=values)
 
 
-def word_spectrum(counts: WordCounts, k: int, more: int = 0) -> WordSpectrum:
-    """Return the k leading eigenpairs; if words repeat, of capped counts, and with `more` pairs.
+def word_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
+    """Return the k leading eigenpairs; of capped counts, if words repeat.
 
-    These are computed to a lower accuracy; see `widened`. Random numbers have a fixed seed: the
-    same counts give the same answer.
+    Random numbers have a fixed seed: the same counts give the same answer.
     """
     n_words = counts.shape[1]
     k = min(k, n_words)
@@ -229,8 +231,6 @@ def word_spectrum(counts: WordCounts, k: int, more: int = 0) -> WordSpectrum:
         return spectrum
     counts = counts.capped(MOST_REPEATS)
     pairs = WordPairs(counts, document_weights(counts, k))
-    if more:
-        return _wide_spectrum(pairs, spectrum.vectors, k + more, capped=True)
     return _spectrum(pairs, spectrum.vectors, k, accuracy=ACCURACY, capped=True)
 
 
@@ -241,15 +241,6 @@ def _spectrum(
     values = np.append(found.values[:k], found.values[k] if len(found.values) > k else np.nan)
     vectors = with_fixed_signs(found.vectors[:k]).T
     return WordSpectrum(pairs, values, vectors, vectors * found.values[:k], capped)
-
-
-def _wide_spectrum(pairs: WordPairs, start: Floats, width: int, *, capped: bool) -> WordSpectrum:
-    """Return more pairs than `start` has, to a lower accuracy."""
-    n_words, known = start.shape
-    width = min(width, n_words)
-    size = (n_words, max(0, min(width + EXTRA, n_words) - known))
-    start = np.hstack([start, np.random.default_rng(0).standard_normal(size)])
-    return _spectrum(pairs, start, width, accuracy=ROUGH, capped=capped)
 
 
 def document_weights(counts: WordCounts, k: int) -> Floats:

@@ -196,13 +196,13 @@ def topic_view(counts: WordCounts, k: int, start: str | None = None) -> TopicVie
     check_topic_memory(counts, k)
     grouped = start == "groups" or (start is None and counts.shape[0] >= FEWEST_GROUPED)
     more = min(3 * k, MOST_MORE) if grouped and 2 <= k < counts.shape[1] else 0
-    spectrum, edge = word_spectrum(counts, k, more), np.nan
+    spectrum, edge = word_spectrum(counts, k), np.nan
     if start is None and not spectrum.capped:
         edge = noise_edge(spectrum) if counts.different.sum() <= MOST_REDRAWN else np.nan
         grouped = grouped and bool(spectrum.values[-1] > NOISE * edge)
     if not grouped or not more:
         return TopicView(spectrum, edge)
-    wide = spectrum if spectrum.capped else spectrum.widened(more)
+    wide = spectrum.widened(more)
     shares = stepped(wide.pairs.counts, topics_of_groups(wide, k))
     coordinates = (topics_of(shares, counts.frequencies) * wide.pairs.scales) @ wide.vectors
     return TopicView(wide.along(np.linalg.qr(coordinates.T)[0]), edge, shares)
