@@ -90,8 +90,8 @@ def _cubic(
 
 
 LOG_ODD = np.log(1e-6)  # as likely as a point of the simplex 4.8 standard deviations outside
-BEYOND = (0.001, 0.01, 0.05)  # shares of the points beyond each facet at the starts
-# Iterations and points of every start; the likeliest start continues with all points.
+BEYOND = 0.01  # share of the points beyond each facet at the second start
+# Iterations and points of both starts; the likeliest start continues with all points.
 SCOUT_STEPS, SCOUT_POINTS = 30, 1000
 LEAST_CONCENTRATION = 0.1
 PURE = 0.01  # share of each vertex at the start
@@ -132,15 +132,13 @@ def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> 
     """Return the likeliest simplex of points (n, k − 1) with white noise of one.
 
     start : vertices of a simplex inside. It is tried as it is, and with its facets moved out until
-    a small share of the points is beyond each.
+    one point in a hundred is beyond each.
     """
     some = points[:: max(1, len(points) // SCOUT_POINTS)]
     if not np.isfinite(log_volume(start)):
         return _unknown(start)
-    ends = []
-    for share in (None, *BEYOND):
-        first = start if share is None else _moved_out(some, start, share)
-        ends.append(climbed(some, _unknown(first), SCOUT_STEPS))
+    firsts = (start, _moved_out(some, start))
+    ends = [climbed(some, _unknown(first), SCOUT_STEPS) for first in firsts]
     best = climbed(points, min(ends, key=lambda end: end.cost), max_iter)
     return best if np.isfinite(best.vertices).all() else with_vertices(points, start)
 
@@ -301,7 +299,7 @@ def _facets(vertices: Floats) -> Floats:
     return np.asarray(np.linalg.inv(np.column_stack([vertices, np.ones(len(vertices))])))
 
 
-def _moved_out(points: Floats, vertices: Floats, share: float) -> Floats:
-    """Move each facet out until at most a share of the points is beyond it."""
-    beyond = np.quantile(depths(points, vertices), share, axis=0)
+def _moved_out(points: Floats, vertices: Floats) -> Floats:
+    """Move each facet out until at most one point in a hundred is beyond it."""
+    beyond = np.quantile(depths(points, vertices), BEYOND, axis=0)
     return with_facets_moved(vertices, np.maximum(-beyond, 0.0))
