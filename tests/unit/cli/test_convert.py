@@ -1,18 +1,10 @@
 """`provenmf convert`: every source gives the rows of memory, and nothing is left half written."""
 
-import gzip
-import json
-
 import numpy as np
 import pytest
-import scipy.io
 import scipy.sparse as sp
 
-from provenmf import load
-from provenmf.applications import count_words
 from provenmf.io import read_table
-from provenmf.io.rows import write_sparse_rows
-from provenmf.io.texts import TextFile
 
 anndata = pytest.importorskip("anndata")
 
@@ -32,14 +24,11 @@ def cells(path, matrix, layout):
 
 def sources(folder, rows):
     """The same matrix in several forms."""
-    scipy.io.mmwrite(folder / "m.mtx", sp.coo_array(rows), precision=17)
-    (folder / "packed.mtx.gz").write_bytes(gzip.compress((folder / "m.mtx").read_bytes()))
     table = "\n".join(
         [",".join(["", *(f"var{j}" for j in range(12))])]
         + [",".join([f"obs{i}", *map(repr, row)]) for i, row in enumerate(rows.toarray().tolist())]
     )
     (folder / "named.csv").write_text(table)
-    np.save(folder / "columns.npy", np.asfortranarray(rows.toarray()))
     sp.save_npz(folder / "small.npz", rows)
     for layout in ("csr", "csc", "dense"):
         cells(folder / f"{layout}.h5ad", rows, layout)
@@ -58,28 +47,6 @@ def test_every_source_gives_the_same_rows(run, tmp_path, rows):
         named = path.name.endswith(("named.csv", ".h5ad"))
         assert (table.row_names or [""])[-1] == ("obs89" if named else "")
         assert (table.column_names or [""])[-1] == ("var11" if named else "")
-
-
-def texts(path, lines):
-    path.write_text("\n".join(json.dumps({"id": f"n{i}", "text": t}) for i, t in enumerate(lines)))
-
-
-LINES = ["ship sail wave", "", "bread oven", "ship", "oven bread yeast", "sail ship", "oven wave"]
-
-
-def test_topics_of_converted_texts_are_those_of_the_texts(run, tmp_path):
-    texts(tmp_path / "t.jsonl", LINES * 5)
-    counts = count_words(TextFile(tmp_path / "t.jsonl"))
-    named = {"rows": list(counts.names), "columns": counts.vocabulary.tolist()}
-    write_sparse_rows(tmp_path / "t.npz", [counts.matrix], len(counts.vocabulary), named)
-    assert run("topics", "t.jsonl", "-k", 2, "-o", "a.npz", "--no-report").code == 0
-    ran = run("topics", "t.npz", "-k", 2, "-o", "b.npz", "--no-report")
-    assert ran.code == 0, ran
-    there, here = load(tmp_path / "a.npz"), load(tmp_path / "b.npz")
-    np.testing.assert_array_equal(here.topics, there.topics)
-    np.testing.assert_array_equal(here.document_weights, there.document_weights)
-    assert here.vocabulary.tolist() == there.vocabulary.tolist()
-    assert here.row_names == there.row_names
 
 
 @pytest.mark.parametrize(
