@@ -296,7 +296,7 @@ class InBackground(Generic[Value]):
 
 @cache
 def _tasks() -> SimpleQueue[Callable[[], None]]:
-    """Return what the helper threads of the process are to do; starting them takes a while."""
+    """Return the queue of the process's helper threads, which start with the first call."""
     tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def help_out() -> None:

@@ -316,7 +316,7 @@ def compare(fit: Fit, others: Sequence[Fit]) -> Certificate:
 
 
 def excess(fit: Fit, other: Fit) -> float:
-    """Return by which share the error of another fit is larger at most, with rounding."""
+    """Return an upper bound on the excess error of another fit, as a share of this fit's error."""
     most = other.relative_error + other.error_rounding
     least = max(fit.relative_error - fit.error_rounding, np.finfo(np.float64).tiny)
     return float(most / least - 1)

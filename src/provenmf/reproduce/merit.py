@@ -364,7 +364,7 @@ def proposition_1_bound(C: Floats, first_step: int, last_step: int) -> float:
 
 
 def lead(ahead: Sequence[str], behind: Sequence[str], tables: Tables, title: str = RATE) -> float:
-    """Return the smallest mean over the levels of some methods minus the largest of others."""
+    """Return by how much the mean of each method ahead exceeds that of each behind, at least."""
     ours, others = (
         [np.mean(column(tables, title, method)) for method in methods]
         for methods in (ahead, behind)

@@ -482,7 +482,7 @@ def _base(counts: Floats) -> Floats:
 
 
 def _rare(k: int) -> float:
-    """Return the least prior of an exposure, with log odds of ½ log k against it.
+    """Return the smallest prior probability of an exposure; its odds are 1 to √k.
 
     A signature may be rare and yet common in a kind of tumors.
     """

@@ -1,4 +1,4 @@
-"""The adaptive schedule of AND: thresholds from the course of the run, repairs, and a contest.
+"""The adaptive schedule of AND: how thresholds follow the run, and how failed stages are repaired.
 
 Ours, not from the paper. Theorem 4 of Li17 ties the threshold of a stage to the error at its
 beginning. The error is not known, but two traces of it are:

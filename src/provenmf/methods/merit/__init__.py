@@ -1,4 +1,4 @@
-"""MERIT (Nguyen, Fu & Wu 2021): anchors from how every row mixes all rows.
+"""MERIT (Nguyen, Fu & Wu 2021): anchors by a sparse self-dictionary, X ≈ C X.
 
 Read `solver.py` first: Algorithm 1, our pairwise steps, how anchors are read off. `mixture.py`
 holds C, its steps and the duality gap (compiled loops in `kernels.py`), `start.py` where to begin,
