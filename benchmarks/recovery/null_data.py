@@ -111,6 +111,18 @@ def dominated(rng: np.random.Generator, seed: int) -> Null:
     return X, TRUE + (1, 2, 5)[seed % 3], TRUE, counts
 
 
+def dense_profiles(rng: np.random.Generator, seed: int) -> Null:
+    """Components without small entries; 1, 2 or 5 too many are asked for.
+
+    Nonnegative components can lie outside of the cone of the true ones, so that more of them are
+    needed beside each other than there are.
+    """
+    counts, n = bool(seed % 2), rows(seed)
+    H = np.exp(0.7 * rng.standard_normal((TRUE, D)))
+    X = drawn(rng, n, D, H / H.sum(axis=1, keepdims=True), counts)
+    return X, TRUE + (1, 2, 5)[seed % 3], TRUE, counts
+
+
 def unequal_columns(rng: np.random.Generator, seed: int) -> Null:
     """Two components, and noise whose size varies a hundredfold between columns."""
     n = rows(seed)
@@ -264,6 +276,7 @@ def kinds(folder: Path | None) -> dict[str, Draw]:
         "noise in 1 % of rows": rare_noise,
         "shuffled real data": shuffled(folder),
         "a dominating component": dominated,
+        "dense profiles": dense_profiles,
         "unequal columns": unequal_columns,
         "zero-inflated counts": zero_inflated,
         "rounded": rounded,
