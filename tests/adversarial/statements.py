@@ -943,7 +943,7 @@ def one_residual(rows, factor, other):
 NUMBERS_ONLY = (
     "separability_residual typical_separability_residual smallest_singular_value robustness "
     "rows_near_anchors anchor_radius scaled_anchor_radius "
-    "purest_other_row rho gamma kappa anchors_that_stand_out size_angles_slack "
+    "purest_other_row rho gamma kappa size_angles_slack "
     "largest_sine relative_distance_from_axes smallest_axis_angle gcc_r gcc_k gcc_m "
     "gcc_lambda decay_order_q noise_level "
     "noise_blow_up C1 c2 C2 C_nu inverse_infinity_norm moore_penrose_infinity_norm "

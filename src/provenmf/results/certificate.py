@@ -216,7 +216,6 @@ MEASURED = {
     "corner_distance": "distance of each anchor to a corner of the noise-free data, at most, if "
     "noise changed no row by more than its own distance to the mixtures of the anchors, or the "
     "median of these where that is more",
-    "anchors_that_stand_out": "anchors that stand out by more than twice the largest residual",
     "size_angles": "size angles of the cones, in radians",
     "smallest_axis_angle": "smallest angle between two axes, in radians",
     "largest_sine": "largest sine of a size angle",

@@ -63,10 +63,6 @@ def certify(fit: Fit) -> Certificate:
     }
     if e.k > 1:
         measures["kappa"] = e.kappa * fit.unit
-    found = margins.measures.get("anchor_margin")
-    if isinstance(found, tuple):
-        beyond = sum(margin is not None and margin > 2 * delta for margin in found)
-        measures["anchors_that_stand_out"] = float(beyond)
     bounds = {**margins.bounds, "largest_hull_distance": delta}
     return Certificate(fit.method, checks=checks, bounds=bounds, measures=measures)
 

@@ -26,10 +26,10 @@ spans are affine: a point of the simplex is judged by its distance to the face s
 Differs: Arora13 writes span(S); the affine span is what its own program uses, and is the one
 that does not depend on where the origin lies.
 
-A few passes find all anchors (`farthest.py`). Besides the data the memory is O(n + k d), and sparse
-data stay sparse. With `refine` each anchor of FastAnchor
-is then replaced by the row farthest from the affine span of all the others: one pass, and one more
-for each anchor that changes.
+A few passes find all anchors (`methods/farthest.py`). Besides the data the memory is O(n + k d),
+and sparse data stay sparse. With `refine` each anchor of FastAnchor is then replaced by the row
+farthest from the affine span of all the others: one pass, and one more for each anchor that
+changes.
 """
 
 from __future__ import annotations
