@@ -40,8 +40,6 @@ class ChoiceSettings:
     far: float = 4.0  # pixels farther than noise reaches are left out of the plane
     outside: float = 0.1  # of a height: pure pixels outside a simplex by more refute it
     flattest: float = 7.5  # a simplex of less height is not told from noise
-    # Beyond the purest pixels, in each direction, where spectra vary: there is more than noise.
-    most_growth: float = 3.0
     vary: float = 1.1  # times the variance of the noise
     noise_alone: float = 1.0  # the same; cubes of the model have .93 to .96
     flat: float = 1.1  # spread of the pixels about their plane if their brightness is the same
@@ -81,15 +79,13 @@ def best_spectra(
         return averaged
     means = plane.points(noise.coordinates(averaged.endmembers, k))
     purest, fixed = means, unseen_log_likelihoods(points, means)
-    vary = left > SETTINGS.vary
     alone = averaged.n_averaged is not None and bool((averaged.n_averaged <= 1).any())
-    if grouped is not None and (vary or alone):
+    if grouped is not None and (left > SETTINGS.vary or alone):
         groups = plane.points(noise.coordinates(grouped, k))
         likelihoods = unseen_log_likelihoods(points, groups)
         if likelihoods.sum() > fixed.sum():
             purest, fixed = groups, likelihoods
-    most = (k - 1) * np.log(SETTINGS.most_growth) if vary else np.inf
-    simplex = corners_beyond(points, purest, fixed, means, most)
+    simplex = corners_beyond(points, purest, fixed, means)
     if simplex is None:
         return averaged if purest is means else None
     beyond = plane.rows(simplex.vertices)
@@ -105,14 +101,13 @@ def best_spectra(
 
 
 def corners_beyond(
-    points: Floats, purest: Floats, fixed: Floats, start: Floats, most_growth: float
+    points: Floats, purest: Floats, fixed: Floats, start: Floats
 ) -> LikelySimplex | None:
     """Return the likeliest simplex where unseen points prefer it to the purest, otherwise None.
 
-    fixed : log-likelihoods of unseen points by the purest ones. start : corners to try besides.
+    It must reach beyond the purest points and leave none of them outside.
 
-    It must reach beyond the purest points, leave none of them outside, and not be so much larger
-    that hardly anything of it is seen: by less than `most_growth`, a log volume.
+    fixed : log-likelihoods of unseen points by the purest ones. start : corners to try besides.
     """
     if not np.isfinite(purest).all():
         return None
@@ -120,7 +115,7 @@ def corners_beyond(
     simplex = min((likeliest_simplex(points, s) for s in starts), key=lambda end: end.cost)
     growth = log_volume(simplex.vertices) - log_volume(purest)
     heights = np.diag(depths(simplex.vertices, simplex.vertices))
-    if not 0.0 < growth < most_growth or heights.min() < SETTINGS.flattest:
+    if growth <= 0.0 or heights.min() < SETTINGS.flattest:
         return None
     outside = depths(purest, simplex.vertices)
     if (outside < -np.maximum(SETTINGS.far, SETTINGS.outside * heights)).any():
