@@ -39,7 +39,6 @@ class ChoiceSettings:
 
     far: float = 4.0  # pixels farther than noise reaches are left out of the plane
     outside: float = 0.1  # of a height: pure pixels outside a simplex by more refute it
-    flattest: float = 7.5  # a simplex of less height is not told from noise
     vary: float = 1.1  # times the variance of the noise
     noise_alone: float = 1.0  # the same; cubes of the model have .93 to .96
     flat: float = 1.1  # spread of the pixels about their plane if their brightness is the same
@@ -113,10 +112,9 @@ def corners_beyond(
         return None
     starts = [purest] if purest is start or not np.isfinite(start).all() else [purest, start]
     simplex = min((likeliest_simplex(points, s) for s in starts), key=lambda end: end.cost)
-    growth = log_volume(simplex.vertices) - log_volume(purest)
-    heights = np.diag(depths(simplex.vertices, simplex.vertices))
-    if growth <= 0.0 or heights.min() < SETTINGS.flattest:
+    if not log_volume(simplex.vertices) > log_volume(purest):
         return None
+    heights = np.diag(depths(simplex.vertices, simplex.vertices))
     outside = depths(purest, simplex.vertices)
     if (outside < -np.maximum(SETTINGS.far, SETTINGS.outside * heights)).any():
         return None
