@@ -2,8 +2,8 @@
 
 Corpora: newsgroups as raw mail (header, quotations and signatures included), descriptions of Debian
 packages in several languages, manual pages, docstrings, BBC News, Reuters, NIPS papers. Choices in
-`provenmf` were made on the corpora of BUILD; those of REPORT were looked at in earlier versions and
-those of LAST and NEW only after all choices had been made (LAST: those of an earlier version).
+`provenmf` were made on the corpora of BUILD; those of REPORT, LAST and NEW were looked at in
+earlier versions, and no choice was made on those of FRESH.
 
 Every method gets the same counts (`count_words` with its defaults) and the number of labels as the
 number of topics. Columns: NMI with the labels; NPMI of ten words a topic, weighted by the size of
@@ -59,6 +59,12 @@ MAIL = {
     "rec.sport.baseball",
     "mail_e": "comp.sys.ibm.pc.hardware rec.motorcycles sci.space talk.politics.mideast "
     "soc.religion.christian",
+    "mail_h": "comp.graphics sci.electronics sci.med rec.sport.hockey talk.politics.mideast "
+    "alt.atheism misc.forsale comp.sys.mac.hardware",
+    "mail_i": "comp.os.ms-windows.misc comp.sys.ibm.pc.hardware sci.med talk.politics.misc "
+    "rec.motorcycles",
+    "mail_j": "comp.graphics comp.windows.x misc.forsale sci.space talk.religion.misc "
+    "rec.sport.hockey talk.politics.guns sci.crypt rec.autos",
     "mail_f": "alt.atheism comp.os.ms-windows.misc misc.forsale rec.sport.hockey sci.crypt "
     "talk.politics.guns sci.med",
 }
@@ -85,6 +91,17 @@ DEBIAN = {
     "debian_fr_b": ("fr", FIRST, False),
     "debian_en_c": ("en", "database fonts interpreters localization shells video vcs", False),
     "titles_fr": ("fr", SECOND, True),
+    "debian_ko": ("ko", "games sound graphics net mail text", False),
+    "debian_pt_b": ("pt", "games graphics net utils sound admin", False),
+    "debian_es_b": ("es", "graphics mail net utils doc admin", False),
+    "debian_ru_b": ("ru", "utils libs mail text devel math science", False),
+    "debian_en_e": (
+        "en",
+        "hamradio electronics science otherosfs comm news zope tex fonts math",
+        False,
+    ),
+    "debian_da_b": ("da", "graphics libs net video utils perl python x11", False),
+    "debian_de_c": ("de", "perl python java sound mail shells kernel x11", False),
 }
 DOCSTRINGS = {
     "docstrings_b": ["numpy", "scipy.stats", "pandas", "sklearn.cluster", "networkx"],
@@ -94,6 +111,24 @@ DOCSTRINGS = {
         "numpy.linalg",
         "scipy.special",
         "sqlalchemy",
+    ],
+    "docstrings_d": [
+        "scipy.optimize",
+        "scipy.sparse",
+        "pandas",
+        "matplotlib.pyplot",
+        "numpy.ma",
+        "anndata",
+        "asyncio",
+    ],
+    "docstrings_e": [
+        "scipy.ndimage",
+        "scipy.interpolate",
+        "numpy.polynomial",
+        "sklearn.linear_model",
+        "hypothesis.strategies",
+        "xarray",
+        "rich.console",
     ],
     "library": ["tkinter", "decimal", "asyncio", "turtle", "email.message", "datetime"],
 }
@@ -107,6 +142,9 @@ LAST = ("mail_d", "debian_ru", "debian_pl", "debian_ja", "titles_de", "library")
 LAST = (*LAST, "man_es", "man_pl", "man_ja")
 NEW = ("mail_f", "debian_da", "debian_de_b", "debian_fr_b", "debian_en_c", "titles_fr")
 NEW = (*NEW, "man_ru", "python_docs")
+FRESH = ("mail_h", "mail_i", "mail_j", "debian_ko", "debian_pt_b", "debian_es_b", "debian_ru_b")
+FRESH = (*FRESH, "debian_en_e", "debian_da_b", "debian_de_c", "man_zh_CN")
+FRESH = (*FRESH, "docstrings_d", "docstrings_e")
 
 
 def drawn(by_label: dict[str, list[str]], most: int, seed: int = 7) -> Texts:
@@ -249,7 +287,7 @@ def main() -> None:
     """Print a table, a line for each corpus and method."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--names", nargs="*", default=[*BUILD, *REPORT, *LAST, *NEW])
+    parser.add_argument("--names", nargs="*", default=[*BUILD, *REPORT, *LAST, *NEW, *FRESH])
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()

@@ -7,7 +7,7 @@ the processor. Peers are optional: what is not installed is left out.
 
     python -m benchmarks.recovery.topics                                  a few minutes
     python -m benchmarks.recovery.topics --documents 5000 20000 200000 --seeds 11 12 13 14 15
-    python -m benchmarks.recovery.topics --kind correlated --methods find_topics tomotopy
+    python -m benchmarks.recovery.topics --kind "no anchors" --methods find_topics tomotopy
     python -m benchmarks.recovery.topics --numbers 40                     hit rate of the number
 """
 
@@ -29,7 +29,6 @@ from provenmf.datasets.corpora import TopicCorpus, topic_corpus
 KINDS: dict[str, dict[str, Any]] = {
     "anchors": {},
     "no anchors": {"anchors_per_topic": 0},
-    "correlated": {"correlation": 0.5},
 }
 
 
