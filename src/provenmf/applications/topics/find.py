@@ -126,9 +126,11 @@ def find_topics(
     >>> find_topics(corpus.counts, certify=False, evidence=False)
     Topics(4 topics of 2,000 documents, method='spa')
     """
+    if stop_words is not None and not isinstance(stop_words, str):
+        stop_words = list(stop_words)  # an array, too
     text_options = {
         "stop_words": (stop_words, "auto"),
-        "ngram_range": (ngram_range, (1, 1)),
+        "ngram_range": (tuple(ngram_range), (1, 1)),
         "min_documents": (min_documents, 2),
         "max_share": (max_share, 0.5),
         "tokenizer": (tokenizer, None),

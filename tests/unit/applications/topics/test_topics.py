@@ -113,6 +113,8 @@ def test_counts_with_the_names_of_their_words():
 def test_options_about_texts_are_refused_for_counts():
     with pytest.raises(InvalidInput, match="stop_words is about texts"):
         find_topics(np.ones((5, 5)), 2, stop_words="german")
+    with pytest.raises(InvalidInput, match="stop_words"):
+        find_topics(np.ones((5, 5)), 2, stop_words=np.array(["the", "of"]))
 
 
 def test_texts_of_a_series_generator_or_table():
