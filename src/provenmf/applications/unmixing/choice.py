@@ -173,11 +173,12 @@ class Plane(NamedTuple):
         return np.asarray(along > SETTINGS.dark * np.median(along))
 
     def points(self, rows: Floats) -> Floats:
-        """Return rows (n, k) as points (n, k − 1) of the plane, with noise of one."""
+        """Return rows (n, k) as points (n, k − 1) of the plane, with noise of one; NaN if dark."""
         if not self.flat:
-            rows = rows / (rows @ self.normal)[:, None]
-        along = (rows - self.centre) @ self.directions.T
-        return np.asarray(np.linalg.solve(self.noise, along.T).T)
+            along = (rows @ self.normal)[:, None]
+            rows = rows / np.where(along > 0, along, np.nan)
+        moved = (rows - self.centre) @ self.directions.T
+        return np.asarray(np.linalg.solve(self.noise, moved.T).T)
 
     def rows(self, points: Floats) -> Floats:
         """Return points of the plane as rows."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from provenmf.applications import unmix
+from provenmf.applications.unmixing.choice import Plane
 from provenmf.datasets.cubes import mixed_cube, smooth_spectra
 from provenmf.metrics.recovery import compare_endmembers
 
@@ -106,3 +107,10 @@ def test_where_spectra_vary_the_other_way_is_compared():
     found = unmix(varying, 4, true_endmembers=made.endmembers, **QUICK)
     assert found.group_sizes is not None
     assert any("compare with vertices=True" in note for note in found.notes)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_what_is_dark_has_no_place_in_the_plane_of_mean_brightness():
+    plane = Plane(np.array([1.0, 1.0]), np.array([[1.0, -1.0]]), np.eye(1), flat=False)
+    found = plane.points(np.array([[0.0, 0.0], [3.0, 1.0], [-1.0, 0.0]]))
+    np.testing.assert_allclose(found, [[np.nan], [0.5], [np.nan]])
