@@ -23,4 +23,4 @@ def test_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
-    assert "confirmed" in capsys.readouterr().out
+    assert "Both topics are confirmed" in capsys.readouterr().out
