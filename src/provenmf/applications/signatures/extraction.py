@@ -172,19 +172,22 @@ def overdispersion(counts: Floats, found: Extracted) -> float:
     """
     means = np.maximum(found.means, 1e-9)
     seen = means > 1.0  # the statistics of rare mutations are mostly zero and seldom large
-    fitted = np.count_nonzero(found.exposures, axis=1) + found.signatures.size / len(counts)
-    freedom = np.maximum(seen.sum(axis=1) - fitted, 1.0)
+    fitted = found.signatures.size / len(counts) * seen.mean(axis=1)
 
     def excess(a: float) -> float:
         variances = means + a * means**2
+        # An exposure that the counts say next to nothing about fits nothing.
+        information = (1.0 / np.maximum(variances, 0.1)) @ (found.signatures**2).T
+        informed = np.count_nonzero(found.exposures**2 * information > 1.0, axis=1)
+        freedom = np.maximum(seen.sum(axis=1) - fitted - informed, 1.0)
         statistics = (seen * (counts - means) ** 2 / variances).sum(axis=1) / freedom
         # Median of a gamma variable with mean one and this variance, by Wilson and Hilferty.
         variance = (seen * (2.0 + 6.0 * a + 1.0 / variances)).sum(axis=1) / freedom**2
         statistics /= np.maximum(1.0 - variance / 9.0, 0.5) ** 3
-        information = ((a * means / (1 + a * means)) ** 2).sum(axis=1) + 1e-9
-        information = np.minimum(information, SETTINGS.most_say * np.median(information))
+        say = ((a * means / (1 + a * means)) ** 2).sum(axis=1) + 1e-9
+        say = np.minimum(say, SETTINGS.most_say * np.median(say))
         order = np.argsort(statistics)
-        shares = np.cumsum(information[order])
+        shares = np.cumsum(say[order])
         return float(statistics[order][np.searchsorted(shares, shares[-1] / 2)]) - 1.0
 
     least, most = 1e-6, 1.0
