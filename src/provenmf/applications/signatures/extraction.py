@@ -219,15 +219,17 @@ def grow(tumors: Tumors, n_signatures: int | None) -> Search:
     while len(found.signatures) < min(*counts.shape, SETTINGS.surplus * wanted + 2):
         yield tumors, found
         trials = [_with(tumors, found, new) for new in unexplained(tumors, found, SETTINGS.places)]
+        costs = [cost(tumors, trial, SETTINGS.eager) for trial in trials]
+        if not trials:
+            break
+        larger = refine(tumors, trials[int(np.argmin(costs))])
+        paid = cost(tumors, larger, SETTINGS.eager) < cost(tumors, found, SETTINGS.eager)
         # A signature that is used nowhere was dropped again.
-        larger = [trial for trial in trials if len(trial.signatures) > len(found.signatures)]
-        if not larger:
+        if len(larger.signatures) <= len(found.signatures) or not (
+            paid or len(found.signatures) < wanted
+        ):
             break
-        costs = [cost(tumors, trial, SETTINGS.eager) for trial in larger]
-        enough = len(found.signatures) >= wanted
-        if enough and min(costs) >= cost(tumors, found, SETTINGS.eager):
-            break
-        found = refine(tumors, larger[int(np.argmin(costs))])
+        found = larger
         if n_signatures is None and cost(tumors, found) < least:
             least, wanted = cost(tumors, found), len(found.signatures)
     return found
