@@ -10,6 +10,7 @@ from provenmf import HALS, PoissonNMF
 from provenmf.certificate.evidence import (
     _log_evalue,
     _log_wealth,
+    block_of_columns,
     combine,
     confirm_components,
     fit_weights_in_place,
@@ -139,6 +140,15 @@ def test_neighboring_channels_do_not_predict_each_other():
         X = np.maximum(5 + np.sin(channels / 6) + 0.2 * noise @ kernel, 0)
         false += len(judged(X, 3, counts=False).confirmed) > 1
     assert false == 0
+
+
+def test_blocks_are_twice_as_long_as_columns_are_alike():
+    noise = np.random.default_rng(0).standard_normal((200, 66))
+    moving = sum(noise[:, lag : lag + 60] for lag in range(5))  # correlations .8, .6, .4, .2, 0
+    assert block_of_columns(noise) == 1
+    assert block_of_columns(moving) in (6, 8)
+    assert block_of_columns(noise + 2 * noise[:, :1]) == 1  # all are alike
+    assert block_of_columns(np.zeros((3, 4))) == 1
 
 
 def test_more_rows_are_asked_where_some_do_not_suffice():
