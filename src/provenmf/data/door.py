@@ -207,7 +207,7 @@ def are_counts(blocks: Blocks) -> bool:
 def _tally(block: Block) -> NDArray[np.int64]:
     """Count entries that cannot be counts, and those above one."""
     values = stored_values(block)
-    broken = (values % 1 != 0) | (values < 0) | (values > 2**53)
+    broken = (np.floor(values) != values) | (values < 0) | (values > 2**53)  # NaN and infinity too
     return np.array([np.sum(broken), np.sum(values > 1)])
 
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.data import as_blocks
+from provenmf.data.door import are_counts
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import own_rows
@@ -116,3 +117,10 @@ def test_single_precision_out_of_reach_is_computed_in_double(method, size, form)
     rest = data.astype(float) / size - found.weights @ (found.components / size)
     error = np.linalg.norm(rest) / np.linalg.norm(data.astype(float) / size)
     assert model.certificate_.measures["relative_error"] == pytest.approx(error, abs=0.01)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("odd", [np.inf, np.nan, 0.5, -1.0])
+def test_what_cannot_be_a_count_is_told_without_a_warning(odd):
+    assert are_counts(as_blocks(np.array([[0.0, 2.0], [1.0, 3.0]])))
+    assert not are_counts(as_blocks(np.array([[0.0, 2.0], [odd, 3.0]])))
