@@ -966,6 +966,8 @@ def number(case, value):
     "maxima separate at the optimum",
     "maxima separate, noise measured",
     "objective near its optimum",
+    "gradient gap (nu eta) needed",
+    "noise within memory theorem",
     "cones far apart, inequality (1)",
     "finite divergence",
     "either factor near its best",

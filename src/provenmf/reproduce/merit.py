@@ -16,7 +16,7 @@ import itertools
 import math
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.linalg.nnls import encoder
 from provenmf.methods import make_estimator
-from provenmf.methods.separable.margins import ROUNDING
+from provenmf.methods.merit import guarantee
 from provenmf.methods.separable.spa import spa
 from provenmf.metrics.recovery import (
     mean_removed_spectral_angle,
@@ -53,8 +53,6 @@ from provenmf.reproduce.claims import (
     largest,
     smallest,
 )
-
-Floats = NDArray[np.float64]
 
 AUTHORS_METHODS = ("SPA", "FastGradient", "MERIT")
 # The iteration as the authors ran it: their λ, 100 steps whatever the gap.
@@ -270,7 +268,7 @@ def noiseless(seed: int) -> Row:
     sample = dirichlet_mixtures(100, 30, 8, random_state=seed)
     anchors, least_gap = sample.anchors, math.inf
     assert anchors is not None  # this generator plants them
-    path = algorithm_1(sample.data, 0.0, 1e-5)
+    path = guarantee.algorithm_1(sample.data, 0.0, 1e-5)
     for _, (C, residual, gradient) in zip(range(301), path):
         fitted = np.linalg.norm(residual, axis=1) <= 1e-9
         two = np.partition(gradient, 1, axis=1)[~fitted]
@@ -282,7 +280,7 @@ def noiseless(seed: int) -> Row:
     return {
         "entries outside the anchors": int(np.count_nonzero(np.delete(maxima, anchors))),
         "smallest gap": least_gap,
-        "ω √K / 2": 1 - lemma_1_bound(omega, sample.n_components),
+        "ω √K / 2": 1 - guarantee.lemma_1_bound(omega, sample.n_components),
         "smallest maximum of an anchor": float(maxima[anchors].min()),
     }
 
@@ -297,70 +295,11 @@ def warm_started(seed: int) -> Row:
     C[:, chosen] = encoder(X[chosen], X.dtype, "simplex")(X)
     left = float(np.linalg.norm(C @ X - X))
     first = max(1, round(math.sqrt(X.size) / left))  # 1 / RMSE
-    bound = proposition_1_bound(C[:, anchors], first, first + steps)
-    path = algorithm_1(X, left / 5, 1e-5, C=C, first_step=first)
+    bound = guarantee.proposition_1_bound(C[:, anchors], first, first + steps)
+    path = guarantee.algorithm_1(X, left / 5, 1e-5, C=C, first_step=first)
     last, _, _ = next(itertools.islice(path, steps, None))
-    least = smallest_difference(last[:, anchors])
+    least = guarantee.smallest_difference(last[:, anchors])
     return {"T": first + steps, "smallest difference": least, "bound": bound}
-
-
-def algorithm_1(
-    X: Floats,
-    lam: float,
-    mu: float,
-    *,
-    C: Floats | None = None,
-    first_step: int = 0,
-) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Yield C, the residuals C X - X and the gradient before each step of Algorithm 1, as printed.
-
-    From C = 0, or from a given C and the number of its step (Nguyen22, V-B). The gradient that was
-    yielded decides about the step; the caller may change it.
-    """
-    C = np.zeros((len(X), len(X))) if C is None else C
-    for t in itertools.count(first_step):
-        residual = C @ X - X
-        share = np.exp((C - C.max(axis=0)) / mu)
-        gradient = residual @ X.T + lam * share / share.sum(axis=0)
-        yield C, residual, gradient
-        alpha = 2 / (t + 2)
-        C = (1 - alpha) * C
-        C[np.arange(len(X)), gradient.argmin(axis=1)] += alpha
-
-
-def smallest_difference(columns: Floats) -> float:
-    """Return the smallest difference of two different entries of a column; infinite if none."""
-    differences = np.diff(np.sort(columns, axis=0), axis=0)
-    apart = differences[differences > ROUNDING]
-    return float(apart.min()) if apart.size else math.inf
-
-
-def lemma_1_bound(omega: float, k: int) -> float:
-    """Return what the largest entries of anchors exceed, 1 - omega sqrt(K) / 2 (Lemma 1).
-
-    omega is the largest ||c_l H - h_l||, where all rows use anchors alone: other rows then have
-    largest entry zero, so that anchors are recognized if this is positive, omega < 2 / sqrt(K).
-    """
-    return 1 - omega * math.sqrt(k) / 2
-
-
-def proposition_1_bound(C: Floats, first_step: int, last_step: int) -> float:
-    """Return a lower bound of psi from step first_step + 1 to last_step (Proposition 1).
-
-    2 xi / (T (T + 1)), xi the least distance of t (t + 1) |c_i - c_j| / 2 to an integer, over pairs
-    of entries of a column for which it is none; zero if it is one for all: nothing follows.
-
-    Parameters
-    ----------
-    C : array (n, k)
-        Columns of the anchors in the start.
-    first_step, last_step : int
-        t_init, at least 1, and T.
-    """
-    differences = np.abs(C[:, None, :] - C[None, :, :]) * (first_step * (first_step + 1) / 2)
-    away = np.abs(differences - np.round(differences))
-    away = away[away > ROUNDING * max(1.0, float(differences.max(initial=0.0)))]
-    return 2 * float(away.min()) / (last_step * (last_step + 1)) if away.size else 0.0
 
 
 def lead(ahead: Sequence[str], behind: Sequence[str], tables: Tables, title: str = RATE) -> float:

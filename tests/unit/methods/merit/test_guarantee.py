@@ -60,3 +60,79 @@ def test_theorem_1_holds_on_exact_data_only():
     assert check(fit(exact, 4).certificate_, name).status == "holds"
     noisy = dirichlet_mixtures(60, 12, 4, snr=20, random_state=0).data
     assert check(fit(noisy, 4).certificate_, name).status == "fails"
+
+
+def frank_wolfe(X, lam, mu, iterations):
+    """Nguyen22, Algorithm 1, on dense matrices."""
+    C = np.zeros((len(X), len(X)))
+    for t in range(iterations):
+        weight = np.exp((C - C.max(axis=0)) / mu)
+        gradient = (C @ X - X) @ X.T + lam * weight / weight.sum(axis=0)
+        C *= 1 - 2 / (t + 2)
+        C[np.arange(len(X)), gradient.argmin(axis=1)] += 2 / (t + 2)
+    return C
+
+
+def paper_run(X, k, **options):
+    return fit(X, k, step="open-loop", tol=0, **options)
+
+
+def test_the_path_is_the_one_of_the_run():
+    X = dirichlet_mixtures(40, 10, 4, snr=15, random_state=0).data
+    model = paper_run(X, 4, lam=0.3, max_iter=30)
+    H = model.factorization_.weights
+    path = guarantees.follow_path(X, model.anchors_, H, 0.3, 1e-5, 30)
+    C = frank_wolfe(X, 0.3, 1e-5, 30)
+    np.testing.assert_allclose(path.residuals[-1], np.linalg.norm(C @ X - X, axis=1), atol=1e-12)
+    assert path.inside == (not np.delete(C, model.anchors_, axis=1).any())
+
+
+def test_gradient_gaps_are_those_of_the_definition():
+    """Fact 1: anchors from a continuous distribution give no ties."""
+    rng = np.random.default_rng(0)
+    W, errors = rng.random((5, 8)), rng.standard_normal((30, 5))
+    found = guarantees.gradient_gaps(errors, W @ W.T)
+    for row, gap in zip(errors, found):
+        q = np.sort(W @ W.T @ row / np.linalg.norm(row))
+        assert gap == pytest.approx(q[1] - q[0]) and gap > 0
+    equal = np.vstack([W[:1], W[:1], W[1:]])
+    assert guarantees.gradient_gaps(-np.eye(6)[:1] * 1.0, equal @ equal.T)[0] == pytest.approx(0)
+
+
+def test_theorem_2_is_decided_by_the_path():
+    name = "gradient gap (nu eta) needed"
+    exact = dirichlet_mixtures(40, 12, 4, concentration=4, random_state=0).data
+    assert check(paper_run(exact, 4, lam=0, max_iter=400).certificate_, name).status == "holds"
+    noisy = dirichlet_mixtures(40, 12, 4, snr=20, random_state=0).data
+    assert check(paper_run(noisy, 4, lam=0, max_iter=100).certificate_, name).status == "fails"
+    assert check(fit(noisy, 4).certificate_, name).status == "unknown"
+
+
+def test_theorem_4_is_decided_by_the_path():
+    """A penalty above the curvature: all steps go to anchors, as the theorem says."""
+    rng = np.random.default_rng(0)
+    W = np.eye(4)
+    X = np.vstack([W, rng.dirichlet(np.full(4, 8.0), 20) @ W])
+    model = paper_run(X, 4, lam=400.0, mu=1e-6, max_iter=20)
+    found = check(model.certificate_, "noise within memory theorem")
+    assert found.status == "holds" and "psi along the path" in found.note
+    smooth = paper_run(X, 4, lam=400.0, mu=10.0, max_iter=20)
+    assert check(smooth.certificate_, "noise within memory theorem").status == "fails"
+
+
+def test_lemma_1_and_proposition_1():
+    rng = np.random.default_rng(0)
+    H = np.vstack([np.eye(5), rng.dirichlet(np.ones(5), 30)])
+    C = np.maximum(H + 0.05 * rng.standard_normal(H.shape), 0)
+    C /= C.sum(axis=1, keepdims=True)
+    omega = np.linalg.norm(C @ np.eye(5) - H, axis=1).max()
+    assert omega < 2 / np.sqrt(5)
+    assert (C.max(axis=0) >= guarantees.lemma_1_bound(omega, 5)).all()
+    start = rng.dirichlet(np.ones(3), 12)
+    bound = guarantees.proposition_1_bound(start, 2, 8)
+    C = start.copy()
+    for t in range(2, 8):
+        C = (1 - 2 / (t + 2)) * C
+        C[np.arange(12), rng.integers(0, 3, 12)] += 2 / (t + 2)
+        assert 0 < bound <= guarantees.smallest_difference(C) + 1e-12
+    assert guarantees.proposition_1_bound(np.eye(3), 1, 9) == 0
