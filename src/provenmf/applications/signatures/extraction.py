@@ -275,7 +275,7 @@ def _exchanged(tumors: Tumors, found: Extracted) -> Search:
     """Remove in turn the signatures that look least needed, and add what is missing then."""
     if len(found.signatures) == 1:
         return found
-    costs = [_cost_without(tumors, found, j) for j in range(len(found.signatures))]
+    costs = _costs_without(tumors, found)
     for signature in found.signatures[np.argsort(costs)[: SETTINGS.exchanged]]:
         j = int(np.argmin(np.abs(found.signatures - signature).sum(axis=1)))
         rest = _without(tumors, found, j)
@@ -417,7 +417,7 @@ def prune(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Search:
     """
     while len(found.signatures) > (n_signatures or 1):
         yield tumors, found
-        costs = [_cost_without(tumors, found, j) for j in range(len(found.signatures))]
+        costs = _costs_without(tumors, found)
         for j in np.argsort(costs)[: SETTINGS.tried]:
             fewer = _without(tumors, found, j)
             if n_signatures is not None or cost(tumors, fewer) < cost(tumors, found):
@@ -494,18 +494,18 @@ def _rare(k: int) -> float:
     return float(1.0 / (1.0 + np.sqrt(max(k, 2))))
 
 
-def _cost_without(tumors: Tumors, found: Extracted, j: int) -> float:
-    """Return how much the penalized cost rises without signature j; negative: superfluous."""
-    users = found.exposures[:, j] > 0
-    if not users.any():
-        return -np.inf
-    part = tumors._replace(counts=tumors.counts[users])
-    rest = np.delete(found.signatures, j, axis=0)
-    shares, others = np.delete(found.prevalence, j), np.delete(found.exposures[users], j, axis=1)
-    without = Extracted(rest, exposures_of(part, rest, shares, others))
-    saved = SETTINGS.signature * _parameters(tumors, found)[j]
-    change = _terms(part, without, shares) - _terms(tumors, found, found.prevalence)[users]
-    return float(change.sum() - saved)
+def _costs_without(tumors: Tumors, found: Extracted) -> Floats:
+    """Return how much the cost rises without each of the signatures; negative: superfluous."""
+    terms = _terms(tumors, found, found.prevalence)
+    costs = -SETTINGS.signature * _parameters(tumors, found)
+    for j in range(len(costs)):
+        users = found.exposures[:, j] > 0
+        part = tumors._replace(counts=tumors.counts[users])
+        rest, shares = np.delete(found.signatures, j, axis=0), np.delete(found.prevalence, j)
+        others = np.delete(found.exposures[users], j, axis=1)
+        without = Extracted(rest, exposures_of(part, rest, shares, others))
+        costs[j] += (_terms(part, without, shares) - terms[users]).sum()
+    return costs
 
 
 def _likelihoods(tumors: Tumors, means: Floats) -> Floats:
