@@ -139,6 +139,7 @@ def _search(counts: Floats, n_signatures: int | None) -> Search:
     """
     tumors = Tumors(counts, overdispersion(counts, _rich_fit(counts)))
     found = yield from grow(tumors, n_signatures)
+    yield tumors, found  # also if the first signature is all there is
     found = yield from _mixed(tumors, found)
     found = yield from prune(tumors, found, n_signatures)
     tumors = Tumors(counts, overdispersion(counts, found))

@@ -291,3 +291,8 @@ def test_frames_with_a_name_twice_and_series_are_refused():
             find_signatures(table, 2)
     with pytest.raises(InvalidInput, match="1 axes"):
         find_signatures(pandas.Series([1.0, 2.0]), 1)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
+def test_one_tumor_or_channel_has_one_signature(shape):
+    assert find_signatures(np.ones(shape), 1, evidence=False).signatures.shape == (1, shape[1])
