@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
-from provenmf.io.files import write_aside
+from provenmf.io.files import check_target, write_aside
 from provenmf.report.certificate import certificate_elements
 from provenmf.report.elements import Chart, Element, Overview, Paragraph, Tab, Table
 from provenmf.report.figures import COLOURS, SCALE
@@ -46,6 +46,7 @@ def write(result: Factorization | Answer, path: str | Path, *, title: str | None
     path : of the HTML file.
     title : heading of the page; by default the kind of result and the file of the data.
     """
+    check_target(Path(path))
     # A report stands beside its result, under the same name.
     beside = shlex.quote(Path(path).with_suffix(".npz").name)
     text = render(result, title=title, result_file=beside)

@@ -4,8 +4,10 @@ from dataclasses import replace
 from html import unescape
 
 import numpy as np
+import pytest
 
-from provenmf.report import render
+from provenmf import SPA, InvalidInput
+from provenmf.report import render, write
 from provenmf.report.elements import Chart, ChartGrid
 from provenmf.report.matrix import brightest_of, found
 from provenmf.report.page import script_json
@@ -143,3 +145,9 @@ def test_an_error_of_another_matrix_says_which(results):
     page = render(replace(communities, factorization=fit))
     verdict = page[page.index('<div class="summary') : page.index('<div role="tablist"')]
     assert "The relative error" in verdict and "nodes as points" in verdict
+
+
+@pytest.mark.parametrize("path", ["", "."])
+def test_a_report_needs_the_name_of_a_file(path):
+    with pytest.raises(InvalidInput, match="name a file"):
+        write(SPA(1).fit(np.eye(3)).factorization_, path)
