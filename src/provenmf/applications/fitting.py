@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from provenmf.advice.number import settled_number
 from provenmf.budget import announce_gathering
@@ -17,6 +18,7 @@ from provenmf.errors import InvalidInput
 from provenmf.methods import estimator_class, make_estimator
 from provenmf.methods.separable.xray import XRAY, SignedXRAY
 from provenmf.results import Factorization
+from provenmf.results.answers import shares
 
 
 def fit_matrix(
@@ -103,3 +105,32 @@ def for_real_data(method: str, n_components: int | None) -> dict[str, Any]:
     if n_components is None:
         options.pop("init", None)
     return options
+
+
+def reordered(fit: Factorization, order: NDArray[np.intp]) -> Factorization:
+    """Return the factorization with its components and their measures reordered."""
+    certificate = fit.certificate
+    if certificate is not None:
+        measures = {
+            name: tuple(value[i] for i in order)
+            if isinstance(value, tuple) and len(value) == len(order)
+            else value
+            for name, value in certificate.measures.items()
+        }
+        certificate = replace(certificate, measures=measures)
+    return replace(
+        fit,
+        weights=fit.weights[:, order],
+        components=fit.components[order],
+        anchors=None if fit.anchors is None else fit.anchors[order],
+        labels=None if fit.labels is None else np.argsort(order)[fit.labels],
+        certificate=certificate,
+    )
+
+
+def largest_first(fit: Factorization) -> Factorization:
+    """Order the components by their shares, unless the method chose or keeps them in an order."""
+    if fit.anchors is not None or fit.labels is not None or fit.state is not None:
+        return fit
+    sizes = shares(fit.weights * np.abs(fit.components).sum(axis=1))
+    return reordered(fit, np.argsort(-sizes, kind="stable"))

@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.confirm import confirm
-from provenmf.applications.fitting import at_hand, check_number, fit_matrix, for_real_data
+from provenmf.applications.fitting import (
+    at_hand,
+    check_number,
+    fit_matrix,
+    for_real_data,
+    largest_first,
+)
 from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.images import as_images, read_images
@@ -182,7 +188,9 @@ def find_parts(
     check_number("n_parts", n_parts, len(images.pixels), "images")
     notes = list(images.notes)
     options = {**for_real_data(method, n_parts), "random_state": random_state, **options}
-    factorization = fit_matrix(images.pixels, n_parts, method, options, argument="n_parts")
+    factorization = largest_first(
+        fit_matrix(images.pixels, n_parts, method, options, argument="n_parts")
+    )
     if factorization.components.min() < 0:
         notes.append("components have negative pixels; they are shown as black")
     found = Parts(

@@ -49,6 +49,20 @@ def scene():
     return (rng.dirichlet(np.ones(3), 200) @ rng.uniform(0.1, 1, (3, 8))).reshape(10, 20, 8)
 
 
+def test_numbers_follow_size(texts, scene):
+    blocks = np.kron(np.diag([0.5, 0.9, 0.7]), np.ones((30, 30)))
+    drawn = np.triu(np.random.default_rng(0).random(blocks.shape) < blocks, 1).astype(float)
+    uneven = np.delete(drawn + drawn.T, np.r_[:15, 30:40], axis=0)
+    uneven = np.delete(uneven, np.r_[:15, 30:40], axis=1)
+    for answer in (
+        find_topics(texts, 4, evidence=False),
+        find_communities(uneven, 3, evidence=False),
+        unmix(scene, 3, evidence=False),
+        find_parts(load_digits().images[:200], 5, evidence=False, random_state=0),
+    ):
+        assert np.diff(answer.share).max() <= 1e-12
+
+
 def test_topics_from_texts_and_from_counts(texts):
     corpus = Corpus(texts, [str(n) for n in range(80)])
     counts = count_words(corpus, min_documents=1)

@@ -43,7 +43,13 @@ from provenmf.applications.communities.likelihood import (
     wants_more,
 )
 from provenmf.applications.confirm import confirm
-from provenmf.applications.fitting import at_hand, fit_matrix, found_fewer, simplex_weights
+from provenmf.applications.fitting import (
+    at_hand,
+    fit_matrix,
+    found_fewer,
+    reordered,
+    simplex_weights,
+)
 from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph
@@ -140,7 +146,9 @@ def find_communities(
             f"the leading eigenvectors describe {found.embedding.share:.0%} of the nodes: each "
             "community rests on its pure node alone"
         )
-    factorization = found.factorization
+    order = np.argsort(-members.memberships.sum(axis=0), kind="stable")
+    members, pure = members.ordered(order), pure[order]
+    factorization = reordered(found.factorization, order)
     if members.undetermined.any():
         notes.append(
             f"{np.count_nonzero(members.undetermined)} nodes are not reached by the links of any "
@@ -173,6 +181,20 @@ class Members:
     n_averaged: NDArray[np.intp] | None = None
     error_bars: ErrorBars | None = None
     source: str = "eigenvectors"
+
+    def ordered(self, order: NDArray[np.intp]) -> Members:
+        """Return the communities in another order."""
+        bars = self.error_bars
+        if bars is not None:
+            bars = replace(
+                bars,
+                standard_errors=bars.standard_errors[:, order],
+                lower=bars.lower[:, order],
+                upper=bars.upper[:, order],
+            )
+        averaged = None if self.n_averaged is None else self.n_averaged[order]
+        memberships = self.memberships[:, order]
+        return replace(self, memberships=memberships, n_averaged=averaged, error_bars=bars)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from provenmf.applications.fitting import (
     fit_matrix,
     for_real_data,
     found_fewer,
+    reordered,
     simplex_weights,
 )
 from provenmf.applications.topics.answer import Topics, TopicSettings, measured
@@ -216,27 +217,6 @@ class Found:
             unbounded=rows(self.unbounded),
             word_shares=None if self.word_shares is None else self.word_shares[:, order],
         )
-
-
-def reordered(fit: Factorization, order: NDArray[np.intp]) -> Factorization:
-    """Return the factorization with its components and their measures reordered."""
-    certificate = fit.certificate
-    if certificate is not None:
-        measures = {
-            name: tuple(value[i] for i in order)
-            if isinstance(value, tuple) and len(value) == len(order)
-            else value
-            for name, value in certificate.measures.items()
-        }
-        certificate = replace(certificate, measures=measures)
-    return replace(
-        fit,
-        weights=fit.weights[:, order],
-        components=fit.components[order],
-        anchors=None if fit.anchors is None else fit.anchors[order],
-        labels=None if fit.labels is None else np.argsort(order)[fit.labels],
-        certificate=certificate,
-    )
 
 
 def by_size(found: Found, counts: WordCounts) -> tuple[Found, NDArray[np.float64]]:

@@ -19,7 +19,7 @@ on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,15 @@ class Spectra:
     n_averaged: NDArray[np.intp] | None = None
     lean: Floats | float = 0.0
     pure: Floats | None = None
+
+    def ordered(self, order: NDArray[np.intp]) -> Spectra:
+        """Return the endmembers in another order."""
+        return Spectra(
+            *(
+                value[order] if isinstance(value, np.ndarray) else value
+                for value in (getattr(self, field.name) for field in fields(self))
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,7 @@ from provenmf.applications.fitting import (
     check_number,
     fit_matrix,
     found_fewer,
+    reordered,
     simplex_weights,
 )
 from provenmf.applications.unmixing.answer import Unmixing
@@ -310,6 +311,7 @@ class _Found:
     problem: PixelProblem
     factorization: Factorization
     spectra: Spectra
+    abundances: Floats
     notes: list[str]
 
 
@@ -341,9 +343,13 @@ class _Search:
             problem, factorization = self._fitted(settings, None)
             spectra = endmembers_of(problem, self.pixels, factorization)
             assert spectra is not None  # groups are an answer
+        deviations = None if problem.noise is None else problem.noise.deviations
+        abundances = abundances_of(self.pixels, spectra.endmembers, deviations)
+        order = np.argsort(-abundances.sum(axis=0), kind="stable")
+        spectra, factorization = spectra.ordered(order), reordered(factorization, order)
         notes += notes_on(problem, factorization, settings.n_endmembers, spectra)
         notes += disagreement_note(spectra, other, grouped is not None)
-        return _Found(settings, problem, factorization, spectra, notes)
+        return _Found(settings, problem, factorization, spectra, abundances[:, order], notes)
 
     def other_way(self, settings: UnmixingSettings, noise: BandNoise) -> Floats | None:
         """Return endmembers by other settings, or None if these do not apply or find fewer."""
@@ -408,9 +414,8 @@ class _Search:
 
 def _answer(cube: Cube, found: _Found) -> Unmixing:
     """Return the endmembers with their abundances, maps and pictures."""
-    problem, spectra = found.problem, found.spectra
+    problem, spectra, abundances = found.problem, found.spectra, found.abundances
     deviations = None if problem.noise is None else problem.noise.deviations
-    abundances = abundances_of(cube.pixels, spectra.endmembers, deviations)
     groups, bands, places = problem.groups, colour_bands(cube), spectra.anchors
     if places is not None:  # of a group, its first pixel
         places = np.flatnonzero(cube.pixel_mask)[places if groups is None else groups.first[places]]
