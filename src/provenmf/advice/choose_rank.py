@@ -330,8 +330,9 @@ def judge(
     """Return the columns of the table, the criteria and the lower bound; NaN is missing."""
     seen, values = ~np.isnan(matrix), np.nan_to_num(matrix)
     everything, seed = np.arange(len(matrix)), int(rng.integers(2**31))
-    units, complete = equal_rows(values), bool(seen.all())
-    halves = split_units(units, np.random.default_rng(seed)) if complete else ()
+    units = equal_rows(values)
+    judged = bool(seen.all()) and units.max() > 0  # rows that are all equal have no halves
+    halves = split_units(units, np.random.default_rng(seed)) if judged else ()
     jobs = [Job(rows, seen[rows], seen[rows]) for rows in (everything, *halves)]
     of_evidence = len(jobs)
     for _ in range(SETTINGS.repeats):
@@ -341,7 +342,7 @@ def judge(
     hidden = errors[of_evidence:]
     columns = {"error": errors[0], "held out": np.median(hidden, axis=0), "+/-": hidden.std(axis=0)}
     criteria = [_by_held_out(ranks, hidden)]
-    if not complete:
+    if not judged:
         return columns, criteria, 0
     first = criteria[0].n_components or ranks[int(np.argmin(columns["held out"]))]
 

@@ -107,7 +107,10 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
         return X
     blocks = _opened(labeled(X).matrix, block_rows=block_rows, progress=progress)
     if 0 in blocks.shape:
-        raise InvalidInput(f"X has shape {blocks.shape}; at least one row and column are needed")
+        name = X if isinstance(X, (str, Path)) else "X"
+        raise InvalidInput(
+            f"{name} has shape {blocks.shape}; at least one row and column are needed"
+        )
     return blocks
 
 

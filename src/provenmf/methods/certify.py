@@ -70,11 +70,6 @@ def certify(
         )
     estimator = estimator_of(factorization)
     blocks = estimator._blocks(X, reset=True)
-    columns = factorization.components.shape[1]
-    if blocks.shape[1] != columns:
-        raise InvalidInput(
-            f"the new rows have {blocks.shape[1]} columns, those of the result {columns}"
-        )
     _check_factors(factorization, blocks.shape)
     bare = replace(factorization, trace=Trace(), certificate=None)
     fit = estimator._measured(blocks, bare, full=True)

@@ -169,3 +169,8 @@ def test_noise_has_no_component_beyond_its_mean():
 def test_bad_input_is_named(data, options, words):
     with pytest.raises(InvalidInput, match=words):
         choose_rank(data, **options)
+
+
+def test_equal_rows_have_no_halves():
+    counts = np.tile(np.arange(1.0, 9.0), (30, 1))
+    assert "unseen rows" not in {name for name, *_ in choose_rank(counts, [1, 2]).criteria}

@@ -124,3 +124,9 @@ def test_single_precision_out_of_reach_is_computed_in_double(method, size, form)
 def test_what_cannot_be_a_count_is_told_without_a_warning(odd):
     assert are_counts(as_blocks(np.array([[0.0, 2.0], [1.0, 3.0]])))
     assert not are_counts(as_blocks(np.array([[0.0, 2.0], [odd, 3.0]])))
+
+
+def test_an_empty_file_is_named(tmp_path):
+    np.save(tmp_path / "rows.npy", np.ones((12, 0)))
+    with pytest.raises(InvalidInput, match=r"rows\.npy has shape \(12, 0\)"):
+        as_blocks(tmp_path / "rows.npy")

@@ -440,7 +440,8 @@ def cost(tumors: Tumors, found: Extracted, signature: float = SETTINGS.signature
     inner = np.append(np.clip(share, rare, common), rare)
     entropies = -inner * np.log(inner) - (1.0 - inner) * np.log(1.0 - inner)
     odds = entropies[:-1] - entropies[-1] + np.minimum(share, rare) * np.log(1.0 / rare - 1.0)
-    odds += np.maximum(share - common, 0.0) * np.log(1.0 / common - 1.0)
+    above = np.maximum(share - common, 0.0)
+    odds += above * np.log(1.0 / common - 1.0) if above.any() else 0.0
     paid = _base(tumors.counts) @ np.count_nonzero(found.exposures, axis=1) + n * odds.sum()
     fit = _likelihoods(tumors, found.means).sum()
     return float(paid - fit + signature * _parameters(tumors, found).sum())
