@@ -112,6 +112,11 @@ class Unmixing(Answer):
                 f"pixel_mask has {usable} of {self.pixel_mask.size} pixels, but there are "
                 f"{len(self.abundances)} abundances of an image of {pixels}"
             )
+        bands = int(np.count_nonzero(self.band_mask))
+        if self.endmembers.shape[1] != bands:
+            raise InvalidInput(
+                f"band_mask has {bands} bands, but the endmembers have {self.endmembers.shape[1]}"
+            )
 
     @property
     def weights(self) -> NDArray[np.float64]:

@@ -1,4 +1,5 @@
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -151,3 +152,12 @@ def test_disagreement_of_corners_and_groups_is_said():
     clear = mixed_cube(30, 30, 40, 4, snr=40, pure_share=0.1, random_state=0)
     notes = unmix(clear.cube, 4, **QUICK).notes
     assert not any("would give other spectra" in note for note in notes)
+
+
+def test_masks_that_do_not_fit_are_refused():
+    pixels = np.random.default_rng(0).dirichlet(np.ones(2), 12) @ np.eye(2, 5)
+    found = unmix(pixels, 2, shape=(3, 4), evidence=False)
+    with pytest.raises(InvalidInput, match="band_mask has"):
+        replace(found, band_mask=~found.band_mask)
+    with pytest.raises(InvalidInput, match="pixel_mask has"):
+        replace(found, pixel_mask=~found.pixel_mask)
