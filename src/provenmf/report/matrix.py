@@ -117,7 +117,7 @@ def overview(answer: Answer) -> list[Overview]:
                 f"{answer.share[i]:.1%}",
                 near or ", ".join(largest[i]),
                 MARKS.get(judged, ""),
-                f"{judged}{off}" if judged == "confirmed" else judged,
+                "" if evidence is None else evidence.in_words(i) + off * (judged == "confirmed"),
             )
         )
     return lines

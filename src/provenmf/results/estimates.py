@@ -126,6 +126,11 @@ class Evidence:
         verb = "is" if len(real) == 1 else "are"
         return [f"{len(real)} of {k} {many} {verb} {sure}; {self._advice(rest)}.", *more]
 
+    def in_words(self, j: int) -> str:
+        """Return the judgement of a component; one that predicts may differ between halves."""
+        word = self.judgements[j]
+        return "differs between halves" if word == "not confirmed" and self._predicts(j) else word
+
     def _predicts(self, j: int) -> bool:
         return self.error_probabilities[j] <= LEVEL
 

@@ -147,11 +147,11 @@ def printed(certificate: Certificate) -> str:
 
 def _evidence_lines(evidence: Evidence) -> list[str]:
     """Return a line for each component: judgement, error probability, distance of the halves."""
-    lines = [f"  {evidence.noun:12}{'judgement':20}{'error probability':>18}  halves differ by"]
-    for number, word in enumerate(evidence.judgements, 1):
-        probability = evidence.error_probabilities[number - 1]
-        apart = in_digits(evidence.distances[number - 1])
-        lines.append(f"  {number:<12}{word:20}{probability:>18.2g}  {apart} {evidence.measure}")
+    lines = [f"  {evidence.noun:12}{'judgement':24}{'error probability':>18}  halves differ by"]
+    for j, probability in enumerate(evidence.error_probabilities):
+        apart = in_digits(evidence.distances[j])
+        judged = f"{evidence.in_words(j):24}{probability:>18.2g}"
+        lines.append(f"  {j + 1:<12}{judged}  {apart} {evidence.measure}")
     text = f"if {evidence.assumes}"
     if evidence.sampled_from:
         text += f"; from a random sample of the {evidence.sampled_from:,} {evidence.row}s"

@@ -88,12 +88,13 @@ def test_parts_are_shown_from_the_largest_to_the_smallest(results):
 def test_the_first_screen_says_what_was_found_with_marks_of_evidence(results):
     fit = results["topics"].factorization
     judged = Evidence(("confirmed", "not confirmed", "confirmed", "cannot be judged"),
-                      (0.001, 0.6, 0.01, 1.0), (3.0, None, 5.0, None), noun="topic",
+                      (0.001, 0.002, 0.01, 1.0), (3.0, 80.0, 5.0, None), noun="topic",
                       row="document")  # fmt: skip
     fit = replace(fit, certificate=replace(fit.certificate, evidence=judged))
     page = render(replace(results["topics"], factorization=fit))
     head = page[page.index("<body>") : page.index('<div role="tablist"')]
     assert head.count("✓") == 2 and head.count("✗") == 1
+    assert "differs between halves" in head
     assert "2 of 4 topics are confirmed" in head and "anchor" not in head
     assert head.index("documents over") < head.index("Topic 1") < head.index("2 of 4 topics")
 
