@@ -148,6 +148,12 @@ def test_version_and_options_that_a_command_does_not_have(run, separable):
     assert "--max-iter" in ran.err and "see provenmf report --help" in ran.err
 
 
+def test_signatures_take_no_maximum_of_iterations(run, tmp_path):
+    (tmp_path / "tumors.csv").write_text("tumor,C>A,C>T\na,1,2\nb,3,4\n")
+    ran = run("signatures", "tumors.csv", "--max-iter", 3)
+    assert ran.code == 2 and "leave out --max-iter" in ran.err
+
+
 def test_mail_leaves_out_headers_and_certify_does_the_same(run, tmp_path):
     rng = np.random.default_rng(0)
     subjects = (["ship", "sail", "harbour", "storm"], ["bread", "flour", "oven", "yeast"])

@@ -317,7 +317,8 @@ def find_number(blocks: Blocks, solve: Solve) -> tuple[int, str]:
         No number fits; the message has the evidence.
     """
     sample = sample_of(blocks)
-    squared, mean = squared_row_norms(sample), np.asarray(sample.mean(axis=0)).ravel()
+    squared = squared_row_norms(sample)
+    mean = np.asarray(sample.mean(axis=0, dtype=np.float64)).ravel()
     spread = float(squared.mean() - mean @ mean)
     exact = settings.SETTINGS.exact * float(squared.max())
     if spread <= exact:

@@ -70,3 +70,8 @@ def test_noise_without_anchors_is_refused_with_the_evidence(lam):
     X = np.random.default_rng(0).random((60, 20))
     with pytest.raises(InvalidInput, match=r"n_components=None cannot be found.* times \(2 are"):
         MERIT(lam=lam, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_rows_have_one_anchor(dtype):
+    assert MERIT(certify=False).fit(np.full((5, 3), 1.8448, dtype)).n_components_ == 1
