@@ -80,11 +80,18 @@ def checked(
         @wraps(function)
         def checking(*positional: Parameters.args, **named: Parameters.kwargs) -> Result:
             _check_call(function, positional, named, options_of)
-            return function(*positional, **named)
+            # Products of small integers of numpy overflow.
+            given, options = map(_plain, positional), {n: _plain(v) for n, v in named.items()}
+            return function(*given, **options)  # type: ignore[arg-type]
 
         return checking
 
     return decorate
+
+
+def _plain(value: object) -> object:
+    """Return a whole number of numpy as Python's."""
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def _check_call(

@@ -112,3 +112,11 @@ def test_messages_are_short_and_steer_no_terminal():
     with pytest.raises(InvalidInput) as refused:
         provenmf.factorize(X, 2, method="\x1b[31m" + "y" * 9000)
     assert len(str(refused.value)) <= 520 and "\x1b" not in str(refused.value)
+
+
+def test_whole_numbers_of_numpy_become_pythons():
+    @checked()
+    def kind_of(number: int) -> type:
+        return type(number)
+
+    assert kind_of(np.int8(3)) is kind_of(number=np.uint16(3)) is int

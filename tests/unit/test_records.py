@@ -8,8 +8,9 @@ import pytest
 
 import provenmf
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.results import Certificate, Check, Factorization, Trace
+from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 from provenmf.results.certificate import rounded_down, rounded_up
+from provenmf.results.estimates import Evidence
 from provenmf.results.states import FastGradientState, MeritState
 
 
@@ -142,3 +143,12 @@ def test_objects_are_not_saved(factorization, tmp_path):
     with pytest.raises(InvalidInput, match="row_names"):
         bad.save(tmp_path / "bad.npz")
     assert not list(tmp_path.iterdir())
+
+
+def test_evidence_must_speak_of_all_components():
+    evidence = Evidence(("confirmed",) * 2, (0.001,) * 2, (1.0, None))
+    with pytest.raises(InvalidInput, match="different numbers"):
+        replace(evidence, distances=())
+    fit = Factorization("spa", np.ones((5, 3)), np.ones((3, 4)))
+    with pytest.raises(InvalidInput, match="evidence for 2 of 3"):
+        Answer(replace(fit, certificate=Certificate("spa", evidence=evidence)))

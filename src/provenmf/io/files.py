@@ -15,7 +15,9 @@ import io
 import lzma
 import os
 import secrets
+import signal
 import stat
+import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -267,7 +269,7 @@ def write_aside(
     except OSError as error:
         raise _cannot(path, error) from error
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with _removed_at_the_end(name), os.fdopen(descriptor, "wb") as file:
             write(file)
             if durable:
                 file.flush()
@@ -279,6 +281,27 @@ def write_aside(
         raise _cannot(path, error) from error
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def _removed_at_the_end(name: str) -> Iterator[None]:
+    """Remove a file if SIGTERM or SIGHUP ends the process meanwhile, where these end it."""
+
+    def end(number: int, _: object) -> None:
+        Path(name).unlink(missing_ok=True)
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    here = threading.current_thread() is threading.main_thread()
+    ending = [n for n in numbers if here and signal.getsignal(n) is signal.SIG_DFL]
+    for number in ending:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _open_neighbour(target: Path) -> tuple[int, str]:

@@ -128,6 +128,9 @@ class Answer(Record):
             object.__setattr__(self, "component_names", names)
         if len(self.component_names) != k:
             raise InvalidInput(f"{len(self.component_names)} component_names for {k} components")
+        evidence = None if self.certificate is None else self.certificate.evidence
+        if evidence is not None and len(evidence.judgements) != k:
+            raise InvalidInput(f"evidence for {len(evidence.judgements)} of {k} components")
 
     @property
     def weights(self) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.errors import InvalidInput
 from provenmf.results.states import Shape
 
 Floats = NDArray[np.float64]
@@ -75,6 +76,10 @@ class Evidence:
     def assumes(self) -> str:
         """What must be true of the data."""
         return f"{self.units or plural(self.row)} are independent"
+
+    def __post_init__(self) -> None:
+        if not len(self.judgements) == len(self.error_probabilities) == len(self.distances):
+            raise InvalidInput("the evidence speaks of different numbers of components")
 
     @property
     def confirmed(self) -> tuple[int, ...]:

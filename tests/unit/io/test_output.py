@@ -3,7 +3,10 @@
 import json
 import math
 import os
+import signal
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -100,3 +103,14 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
     (tmp_path / ".f.².part").touch()  # a digit that is no number
     write_aside(tmp_path / "f", write)
     assert sorted(p.name for p in tmp_path.iterdir()) == [".f.².part", "f"]
+
+
+@posix
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_an_end_by_a_signal_leaves_no_unfinished_file(tmp_path, name):
+    code = (
+        "import signal; from provenmf.io.files import write_aside; "
+        f"write_aside('f', lambda file: signal.raise_signal(signal.{name}))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path)
+    assert -ended.returncode == getattr(signal, name) and not list(tmp_path.iterdir())
