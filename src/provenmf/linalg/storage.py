@@ -36,8 +36,12 @@ def is_sparse(block: object) -> TypeGuard[sp.csr_array]:
 
 
 def without_negative(block: Matrix) -> Any:
-    """Return a block with negative entries set to zero."""
-    return block.maximum(0) if is_sparse(block) else np.maximum(block, 0)
+    """Return a block with negative entries set to zero; what is stored stays stored."""
+    if not is_sparse(block):
+        return np.maximum(block, 0)
+    found = block.copy()
+    np.maximum(found.data, 0, out=found.data)
+    return found
 
 
 def as_dense(block: Matrix) -> NDArray[Any]:

@@ -129,3 +129,13 @@ def test_factorize_takes_hals_and_asks_for_the_number():
     assert found.method == "hals" and "HALS" in found.notes[0]
     with pytest.raises(InvalidInput, match="entries are missing.*give n_components"):
         factorize(holes)
+
+
+def test_entries_that_are_clipped_are_observed_zeros():
+    X = np.random.default_rng(0).random((8, 5))
+    X[2, 3] = -0.5
+    given = {"clip_negative": True, "random_state": 0, "certify": False, "max_iter": 20}
+    with pytest.warns(DegenerateData, match="1 negative entries"):
+        stored = HALS(2, unstored="missing", **given).fit(sp.csr_array(X))
+        dense = HALS(2, **given).fit(X)
+    assert stored.reconstruction_err_ == pytest.approx(dense.reconstruction_err_, rel=1e-9)
