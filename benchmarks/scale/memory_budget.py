@@ -3,7 +3,7 @@
 A matrix of separable rows is written a block at a time, larger than the smaller budgets, and each
 fit runs in a process of its own, certificate included. Its peak is what the kernel counted (VmHWM,
 Linux only; ru_maxrss would include the memory of the process that started it). A budget that is too
-small must be refused before the fit starts. Topics run on counts in a file of sparse rows.
+small must be refused before the fit starts.
 
     python -m benchmarks.scale.memory_budget --quick
     python -m benchmarks.scale.memory_budget --megabytes 1000 --budgets 600MB 1GB
@@ -21,25 +21,20 @@ from pathlib import Path
 import numpy as np
 
 from provenmf.budget import bytes_of
-from provenmf.datasets.corpora import more_documents, topic_corpus
-from provenmf.io.rows import write_sparse_rows
 
 METHODS = ["spa", "xray", "fast_anchor", "cones", "merit", "hals", "anls", "and_descent"]
-METHODS += ["purification", "poisson", "fast_gradient", "topics"]
+METHODS += ["purification", "poisson", "fast_gradient"]
 LIMITED = {"hals", "anls", "and_descent", "purification", "poisson"}  # ten iterations are enough
 CHILD = """
 import json, sys, time
 from pathlib import Path
-from provenmf import ProvenmfError, factorize, find_topics
+from provenmf import ProvenmfError, factorize
 from provenmf import resources
 path, method, budget, k, more = json.loads(sys.argv[1])
 said = ""
 try:
     with resources(memory=budget, n_jobs=1):
-        if method == "topics":
-            find_topics(Path(path), k, random_state=0)
-        else:
-            factorize(path, k, method=method, random_state=0, **more)
+        factorize(path, k, method=method, random_state=0, **more)
 except ProvenmfError as error:
     said = str(error)
 status = Path("/proc/self/status").read_text()
@@ -61,16 +56,6 @@ def write_matrix(path: Path, megabytes: int, columns: int = 1000, k: int = 8) ->
             weights[:k] = np.eye(k)
         out[start:stop] = weights @ parts
     out.flush()
-
-
-def write_counts(path: Path, megabytes: int) -> None:
-    """Documents of eight topics over 5000 words, some 100 entries of 6 bytes each."""
-    first = topic_corpus(2, 5000, 8, word_concentration=0.02, zipf=1.0, random_state=0)
-    blocks = (
-        more_documents(first, 10_000, words_per_document=150.0, random_state=number)
-        for number in range(max(1, megabytes // 6))
-    )
-    write_sparse_rows(path, (block.counts.astype(np.uint16) for block in blocks), 5000)
 
 
 def measured(path: Path, method: str, budget: str, k: int) -> dict[str, object]:
@@ -100,17 +85,11 @@ def main() -> None:
     chosen = parser.parse_args()
     megabytes = 100 if chosen.quick else chosen.megabytes
     with tempfile.TemporaryDirectory(prefix="provenmf-") as folder:
-        matrix, counts = Path(folder) / "data.npy", Path(folder) / "counts.npz"
+        matrix = Path(folder) / "data.npy"
         write_matrix(matrix, megabytes)
-        if "topics" in chosen.methods:
-            write_counts(counts, megabytes)
-        written = [path for path in (matrix, counts) if path.exists()]
-        sizes = {path.name: f"{path.stat().st_size / 1e6:.0f} MB" for path in written}
-        print(json.dumps(sizes), flush=True)
         for method in chosen.methods:
             for budget in chosen.budgets:
-                path = counts if method == "topics" else matrix
-                print(json.dumps(measured(path, method, budget, 8)), flush=True)
+                print(json.dumps(measured(matrix, method, budget, 8)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Topics of a million documents, end to end: `provenmf topics` from jsonl and from counts.
 
 Documents are drawn from a topic model a block at a time and written to a folder as texts (jsonl)
-and as counts (sparse rows on disk), so that neither has to fit into memory. Then the command runs
+and as counts with their vocabulary. Then the command runs
 on each as anyone would run it, with certificate and report (from texts with --max-share 1, since
 the most frequent words of the model are no stop words), and what it found is compared with the
 truth. Memory is the sum over the command and the processes that it starts, looked at five times a
@@ -33,7 +33,6 @@ import scipy.sparse as sp
 
 from provenmf import load
 from provenmf.datasets.corpora import TopicCorpus, more_documents, topic_corpus
-from provenmf.io.rows import write_sparse_rows
 from provenmf.metrics.topics import match_topics
 
 BLOCK = 20_000
@@ -55,24 +54,20 @@ def blocks(first: TopicCorpus, n_documents: int, length: float) -> Iterator[Topi
 def write_corpus(
     folder: Path, first: TopicCorpus, n_documents: int, length: float
 ) -> dict[str, Any]:
-    """Write texts.jsonl and counts.npz; their sizes."""
+    """Write texts.jsonl, counts.npz and words.txt; their sizes."""
     names = np.array(words(first.counts.shape[1]), dtype=object)
     rng = np.random.default_rng(0)
 
-    def chunks() -> Iterator[sp.csr_array]:
-        with open(folder / "texts.jsonl", "w") as file:
-            for block in blocks(first, n_documents, length):
-                counts = block.counts
-                write_texts(file, counts, names, rng)
-                yield sp.csr_array(
-                    (counts.data.astype(np.uint16), counts.indices, counts.indptr), counts.shape
-                )
-
-    n_rows, stored = write_sparse_rows(
-        folder / "counts.npz", chunks(), len(names), {"columns": names.tolist()}
-    )
+    parts = []
+    with open(folder / "texts.jsonl", "w") as file:
+        for block in blocks(first, n_documents, length):
+            write_texts(file, block.counts, names, rng)
+            parts.append(block.counts.astype(np.int32))
+    counts = sp.csr_array(sp.vstack(parts, format="csr"))
+    sp.save_npz(folder / "counts.npz", counts, compressed=False)
+    (folder / "words.txt").write_text("\n".join(names))
     sizes = {path.name: f"{path.stat().st_size / 1e6:.0f} MB" for path in sorted(folder.iterdir())}
-    return {"documents": n_rows, "words": len(names), "nonzeros": stored, **sizes}
+    return {"documents": n_documents, "words": len(names), "nonzeros": counts.nnz, **sizes}
 
 
 def write_texts(file: Any, counts: sp.csr_array, names: Any, rng: np.random.Generator) -> None:
@@ -161,7 +156,8 @@ def main() -> None:
         for form in chosen.forms:
             result = folder / f"{form.partition('.')[0]}-found.npz"
             arguments = ["topics", form, "-k", str(chosen.topics), "-o", result.name, "--force"]
-            arguments += ["--max-share", "1"] if form.endswith(".jsonl") else []
+            texts = form.endswith(".jsonl")
+            arguments += ["--max-share", "1"] if texts else ["--vocabulary", "words.txt"]
             row = {"from": form, **run([*arguments, *chosen.options], folder)}
             row |= compared(result, first, n_documents, chosen.length)
             tokens = n_documents * chosen.length

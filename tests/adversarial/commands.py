@@ -27,7 +27,6 @@ COMMANDS = {
         "m.npy",
         "m.npz",
         "sparse.npz",
-        "rows.npz",
         "m.csv",
         "m.mtx",
         "m.mat",
@@ -35,7 +34,6 @@ COMMANDS = {
         "m.parquet",
     ],
     "diagnose": ["m.npy", "m.csv", "sparse.npz"],
-    "convert": ["m.npy", "m.csv", "sparse.npz", "rows.npz", "m.mtx", "m.h5ad", "t.jsonl"],
     "rank": ["m.npy", "m.csv", "gaps.csv", "sparse.npz", "t.jsonl", "t.txt", "t.csv"],
     "signatures": ["m.csv", "m.tsv.gz"],
     "topics": ["t.jsonl", "t.csv", "t.txt", "sparse.npz", "m.mtx"],
@@ -126,8 +124,6 @@ def options_of(rng: Rng, command: str) -> list[str]:
     """What is typed after the command and its file."""
     if command == "certify":
         return ["m.npy"]
-    if command == "convert":
-        return ["out.npz"]
     if command == "label":
         return [LABELS[place] for place in rng.integers(len(LABELS), size=int(rng.integers(1, 3)))]
     found = ["-k2", "-o", "out.npz"] if command in ANALYSES else []

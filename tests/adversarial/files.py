@@ -31,7 +31,6 @@ from provenmf.data import as_blocks
 from provenmf.errors import LONGEST_MESSAGE
 from provenmf.io import child
 from provenmf.io.records import load_snapshot, save_snapshot
-from provenmf.io.rows import convert, write_sparse_rows
 from provenmf.io.texts import read_column
 from provenmf.methods.checkpoint import Keeper
 
@@ -106,11 +105,6 @@ def _topics(path: Path) -> None:
     find_topics(DOCUMENTS, 2, random_state=0).save(path)
 
 
-def _sparse_rows(path: Path) -> None:
-    names = {"rows": [f"r{i}" for i in range(12)], "columns": list("abcdef")}
-    write_sparse_rows(path, [sp.csr_array(X)], 6, names)
-
-
 def _keeper(path: Path) -> Keeper:
     keeper = Keeper(Checkpoint(path.parent), {"data": "ab", "method": "HALS"})
     keeper.seed(7)
@@ -167,10 +161,6 @@ def images_of(*shape: int) -> Reader:
     return lambda path: readers.read_images(path, shape=shape)
 
 
-def _converted(path: Path) -> Any:
-    return convert(path, path.with_name("out.npz"))
-
-
 DENSE = X.toarray()
 LINKS = X @ X.T
 CUBE = np.arange(60, dtype=float).reshape(3, 4, 5) + 1
@@ -224,7 +214,6 @@ FORMATS: dict[str, tuple[bytes | Maker, Reader]] = {
     "result.npz": (_result, load),
     "record.npz": (_result, load),
     "topics.npz": (_topics, load),
-    "rows.npz": (_sparse_rows, in_blocks),
     "blocks.npy": (npy(DENSE), in_blocks),
     "gaps.csv": (TABLE.replace(b"4,2.5", b"4,"), partial(readers.read_table, missing=True)),
     "state.npz": (lambda path: save_snapshot(path, STATE), load_snapshot),
@@ -249,9 +238,6 @@ FORMATS: dict[str, tuple[bytes | Maker, Reader]] = {
     "g.npy": (npy(LINKS.toarray()), readers.read_graph),
     "g.mat": (mat(A=LINKS), readers.read_graph),
     "stop.txt": ("the\nof und über\n".encode(), lambda path: read_stop_words(str(path))),
-    "to.mtx": (mtx(X), _converted),
-    "to.csv": (TABLE, _converted),
-    "to.h5ad": (_h5ad, _converted),
 }
 
 

@@ -85,7 +85,7 @@ def topics(
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """
     analysis = Analysis(data, vocabulary)
-    from provenmf.io.texts import TextFile, is_count_matrix
+    from provenmf.io.texts import TextFile, is_count_matrix, read_counts
 
     texts = None
     if not is_count_matrix(data, vocabulary):
@@ -96,12 +96,11 @@ def topics(
     of_documents = partial(read_column, data, encoding=encoding)
     columns = [name for name in (by, groups, name_column) if name is not None]
     known = {name: of_documents(name) for name in columns if data.is_file()}
-    from provenmf.applications.topics.corpus import counts_at
     from provenmf.applications.topics.texts import count_words
 
     with analysis.reading() as progress:
         if texts is None:
-            counts = counts_at(data, vocabulary, options.shared().key)
+            counts = read_counts(data, vocabulary, key=options.shared().key)
         else:
             counts = count_words(
                 texts,

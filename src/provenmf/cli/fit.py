@@ -44,8 +44,8 @@ def fit(
 
     The method auto uses hals. It uses cones or spa instead if all conditions of
     their theory hold and they fit as well. A note says which one and why.
-    Matrices in .npy files, and in .npz files written by convert, are read block
-    by block, unless the method needs the whole matrix, as fast_gradient does.
+    Matrices in .npy files are read block by block, unless the method needs the
+    whole matrix, as fast_gradient does.
     Empty cells of a table are missing entries (hals and anls only).
     Ctrl-C stops an iterative method early and keeps the best result so far. A
     second Ctrl-C skips the certificate.
@@ -88,16 +88,15 @@ def fit(
 def read_data(path: Path, *, missing: bool = False) -> Table:
     """Read a matrix as --key and --transpose say; with `missing`, empty cells of a table are NaN.
 
-    The rows of .npy, and sparse ones of .npz, stay on disk and are read block by block.
+    The rows of .npy stay on disk and are read block by block.
     """
-    from provenmf.data.disk import table_on_disk
-    from provenmf.io import read_table
+    from provenmf.data.disk import open_npy
+    from provenmf.io.matrices import Table, read_table
 
     key, transpose = options.shared().key, options.shared().transpose
     with naming(path):
-        in_place = path.is_file() and key is None and not transpose
-        if in_place and (table := table_on_disk(path)) is not None:
-            return table
+        if path.suffix.lower() == ".npy" and key is None and not transpose:
+            return Table(open_npy(path))
         table = read_table(path, key, missing=missing)
         return table.transposed if transpose else table
 

@@ -30,7 +30,7 @@ from provenmf.cli.messages import (
     show_warning,
 )
 from provenmf.cli.reproduce import reproduce
-from provenmf.cli.saved import certify, convert, label, report
+from provenmf.cli.saved import certify, label, report
 from provenmf.errors import was_interrupted
 from provenmf.io.files import unlimited
 
@@ -92,7 +92,6 @@ register(diagnose, *options.READING, "json")
 register(certify, *options.READING, "json")
 register(report, "force")
 register(label)
-register(convert, "key", "force")
 register(reproduce, "json", "force", "random_state")
 register(generate, "force", "random_state")
 register(demo, "force")

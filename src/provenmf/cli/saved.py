@@ -1,4 +1,4 @@
-"""`provenmf certify`, `report` and `label` for saved results; `convert` for files of data."""
+"""`provenmf certify`, `report` and `label` for saved results."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import typer
 
 from provenmf.cli import options
 from provenmf.cli.analysis import (
-    check_output,
     is_report,
-    naming,
     refuse_overwriting,
     say_found,
 )
@@ -21,7 +19,6 @@ from provenmf.io.files import check_result, check_writable, existing
 from provenmf.progress import Progress
 
 LONGEST_NUMBER = 9  # digits
-MATRICES = "mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet"
 
 
 def certify(
@@ -126,28 +123,3 @@ def parsed(pairs: list[str]) -> dict[int, str]:
             raise InvalidInput(f"{int(number)} is named twice: give each number one name")
         names[int(number)] = name
     return names
-
-
-def convert(
-    data: Annotated[Path, typer.Argument(metavar="IN", help=f"Matrix: {MATRICES}.")],
-    output: Annotated[Path, typer.Argument(metavar="OUT", help="File for the sparse rows (.npz).")],
-) -> None:
-    """Convert a matrix to a file that fit and topics can read block by block.
-
-    X of an h5ad file is read piece by piece, so it can be larger than memory; other
-    files are read as a whole. OUT is written completely or not at all. The .npz
-    format is that of scipy.sparse.save_npz without compression.
-
-    \b
-    Examples:
-      provenmf convert genes.mtx genes.npz
-      provenmf convert cells.h5ad cells.npz --key counts
-      provenmf convert table.csv.gz table.npz
-    """
-    data = existing(data)
-    check_output(output, (".npz",), "OUT", data)
-    from provenmf.io.rows import convert as convert_matrix
-
-    with naming(data), Progress(f"Reading {printable(data.name)}"):
-        n_rows, stored = convert_matrix(data, output, key=options.shared().key)
-    say(f"{n_rows:,} rows with {stored:,} entries written to {output}")

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.data.base import Block, Blocks, MappedBlocks, Progress, tree_sum
-from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy, open_npz
+from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy
 from provenmf.data.memory import MemoryBlocks, ObservedBlocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import entry_range
@@ -97,8 +97,7 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     Parameters
     ----------
     X : numpy array, scipy sparse matrix or array, frame of pandas or polars, AnnData object, array
-        of xarray, memory map, path of an `.npy` file or of sparse rows (`.npz`, see
-        `provenmf.io.rows`), HDF5, zarr or Dask array.
+        of xarray, memory map, path of an `.npy` file, HDF5, zarr or Dask array.
     block_rows : rows in a block; chosen from the size of a row if None. Results do not depend
         on it beyond rounding.
     progress : called as progress(rows done, all rows) after each block.
@@ -117,8 +116,6 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
 def _opened(X: Any, **options: Any) -> Blocks:
     """Return the blocks of a matrix in memory, on disk or on Dask."""
     if isinstance(X, (str, Path)):
-        if Path(X).suffix.lower() == ".npz":
-            return open_npz(X, **options)
         return open_npy(X, **options)
     if isinstance(X, np.memmap):
         return from_memmap(X, **options)

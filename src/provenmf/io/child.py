@@ -15,7 +15,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,6 @@ BASE_SECONDS, BYTES_PER_SECOND = 60.0, 5e6
 # The interpreter and the libraries themselves, as a process counts its addresses.
 BASE_BYTES = 3 * 2**30
 CHILD = "from provenmf.io.child import main; main()"
-PIECE_ENTRIES = 2**24  # of rows that are converted at a time
 Found = list[tuple[str, Any]]
 ERRORS: dict[str, Any] = {e.__name__: e for e in (UnreadableFile, TooLarge, MissingExtra)}
 WORDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "cells", "V": "a struct"}
@@ -255,7 +253,7 @@ def check_self_contained(file: Any, path: Path) -> None:
         raise found
 
 
-def _open_h5ad(path: Path, **options: Any) -> Any:
+def _open_h5ad(path: Path) -> Any:
     anndata = optional("anndata", "reading an h5ad file", "files")
     import h5py
 
@@ -265,7 +263,7 @@ def _open_h5ad(path: Path, **options: Any) -> Any:
             for node in group.values() if isinstance(group, h5py.Group) else ():
                 if "shape" in getattr(node, "attrs", ()) and "data" in node:
                     check_sparse_shape(path, tuple(node.attrs["shape"]), int(node["data"].size))
-    return anndata.read_h5ad(path, **options)
+    return anndata.read_h5ad(path)
 
 
 def read_h5ad(path: Path, key: str | None) -> Found:
@@ -290,20 +288,3 @@ def read_h5ad(path: Path, key: str | None) -> Found:
         ("row_names", [str(name) for name in cells.obs_names]),
         ("column_names", [str(name) for name in genes]),
     ]
-
-
-def convert_h5ad(path: Path, target: str) -> Found:
-    """Write X of an AnnData file as rows on disk, a piece at a time; see `rows.convert`."""
-    from provenmf.io.rows import write_sparse_rows
-
-    cells = _open_h5ad(path, backed="r")
-    if cells.X is None:
-        raise UnreadableFile(f"{path} has no X: name a layer")
-    if getattr(cells.X, "format", "csr") == "csr":
-        step = max(1, PIECE_ENTRIES // max(cells.n_vars, 1))
-        blocks: Iterator[Any] = (piece for piece, _, _ in cells.chunked_X(step))
-    else:  # rows of a matrix that is stored by columns
-        blocks = iter([cells.X[:]])
-    rows = (own_rows(sp.csr_array(block), f"{path}:") for block in blocks)
-    names = {"rows": list(cells.obs_names), "columns": list(cells.var_names)}
-    return [("sizes", list(write_sparse_rows(target, rows, cells.n_vars, names)))]

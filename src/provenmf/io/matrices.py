@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -91,7 +90,9 @@ def read_table(path: str | Path, key: str | None = None, *, missing: bool = Fals
     elif ending == ".npy":
         table = Table(read_npy(path))
     elif ending == ".npz":
-        table = _from_npz(path, key)
+        arrays = read_npz(path)
+        matrix = read_sparse_npz(path, arrays)
+        table = Table(choose_array(arrays, key, path) if matrix is None else matrix)
     elif ending == ".mtx":
         table = Table(read_in_child("child:read_mtx", path)["matrix"])
     elif ending == ".mat":
@@ -165,32 +166,6 @@ def _numeric(matrix: object, path: Path) -> Any:
     if matrix.ndim != 2:
         raise InvalidInput(f"{path} holds an array of shape {matrix.shape}: a matrix is needed")
     return matrix
-
-
-def stored_names(
-    path: Path, content: NDArray[np.uint8], shape: tuple[int, int]
-) -> tuple[list[str] | None, list[str] | None]:
-    """Return the names of rows and columns from the bytes of their JSON text."""
-    with parsing(path, "list of names"):
-        lists = json.loads(content.tobytes().decode())
-        found = [lists.get(axis) for axis in ("rows", "columns")]
-    for names, length in zip(found, shape):
-        known = isinstance(names, list) and all(isinstance(name, str) for name in names)
-        if names is not None and not (known and len(names) == length):
-            raise UnreadableFile(
-                f"{path} is damaged: its names do not fit its shape; write it again"
-            )
-    return found[0], found[1]
-
-
-def _from_npz(path: Path, key: str | None) -> Table:
-    arrays = read_npz(path)
-    matrix = read_sparse_npz(path, arrays)
-    if matrix is None:
-        return Table(choose_array(arrays, key, path))
-    names = arrays.get("names", np.zeros(0))
-    is_text = names.dtype == np.uint8 and names.ndim == 1
-    return Table(matrix, *stored_names(path, names, matrix.shape)) if is_text else Table(matrix)
 
 
 def read_parquet(path: Path) -> Any:

@@ -62,17 +62,6 @@ def float_type(dtype: np.dtype[Any], where: str = "X") -> np.dtype[Any]:
     return np.dtype(np.float32 if single else np.float64)
 
 
-def wide_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a type that scipy's sparse matrices have and in which entries can be added up.
-
-    Numbers in another byte order become native, half precision double, and small integers, whose
-    sums would overflow, integers of 32 bits.
-    """
-    if dtype.kind == "b" or (dtype.kind in "iu" and dtype.itemsize < 4):
-        return np.dtype(np.int32)
-    return np.dtype(float) if dtype == np.float16 else dtype.newbyteorder("=")
-
-
 def plain(array: Any, where: str = "X") -> Any:
     """Convert or refuse inputs that numpy would misread.
 

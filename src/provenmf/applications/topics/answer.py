@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from provenmf.applications.topics import edits
 from provenmf.applications.topics.corpus import (
     WordCounts,
-    counts_at,
     counts_of_words,
     unit_documents,
     whole_matrix,
@@ -27,7 +26,7 @@ from provenmf.applications.topics.solver import count_problem, topic_view
 from provenmf.applications.topics.texts import Tokenizer
 from provenmf.budget import computed_once
 from provenmf.errors import InvalidInput
-from provenmf.io.texts import Counts, TextFile, is_count_matrix
+from provenmf.io.texts import Counts, TextFile, is_count_matrix, read_counts
 from provenmf.linalg.norms import rows_to_sum_one
 from provenmf.metrics.topics import coherences, relevance, similarity_count, top_words
 from provenmf.results.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
@@ -348,7 +347,7 @@ class Topics(Answer):
     def read(self, path: Path, options: ReadOptions) -> Any:
         """Read texts, or counts if the path names a count matrix."""
         if is_count_matrix(path, options.vocabulary):
-            return counts_at(path, options.vocabulary, options.key)
+            return read_counts(path, options.vocabulary, key=options.key)
         return TextFile(path, options.field, mail=options.mail)
 
     def transform(self, data: object) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ from provenmf.applications.topics.texts import (
 )
 from provenmf.budget import announce_gathering, block_bytes, computed_once, room_for_parts
 from provenmf.data import Blocks, MappedBlocks, as_blocks, is_outside_memory
-from provenmf.data.disk import BLOCK_BYTES, PART_BYTES, table_on_disk
+from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
 from provenmf.data.door import examine_entries
 from provenmf.errors import InvalidInput, counted
 from provenmf.io.texts import (
@@ -37,7 +37,6 @@ from provenmf.io.texts import (
     as_counts,
     named_counts,
     read_counts,
-    read_vocabulary,
 )
 from provenmf.linalg.norms import inverse_where_positive
 from provenmf.linalg.storage import Matrix, check_scale, is_sparse
@@ -254,7 +253,7 @@ def as_word_counts(
     if isinstance(documents, Counts):
         return documents
     if isinstance(documents, Path):
-        found = counts_at(documents)
+        found = read_counts(documents)
         return found if vocabulary is None else named_counts(found.matrix, vocabulary)
     outside = isinstance(documents, Blocks) or is_outside_memory(documents)
     axes = getattr(documents, "ndim", 2)
@@ -281,19 +280,6 @@ def opened(documents: Any) -> Any:
             "list of texts, or counts (documents, words)"
         )
     return documents
-
-
-def counts_at(path: Path, vocabulary: Path | None = None, key: str | None = None) -> Counts:
-    """Read counts as `read_counts` does, but leave sparse rows on disk."""
-    on_disk = path.suffix.lower() == ".npz" and key is None
-    table = table_on_disk(path) if on_disk else None
-    if table is None:
-        return read_counts(path, vocabulary, key=key)
-    words, source = table.column_names, "its names"
-    if vocabulary is not None:
-        words, source = read_vocabulary(vocabulary), str(vocabulary)
-    counts = blocks_of_counts(table.matrix, words, where=str(path), source=source)
-    return replace(counts, names=table.row_names)
 
 
 def blocks_of_counts(
