@@ -51,6 +51,7 @@ Constraint = Literal["nonnegative", "simplex"]
 
 ROUNDING = float(np.finfo(np.float64).eps)
 HOPELESS = 1e6  # how far below the best a component gets no weight; Gram entries differ by <= 4
+RIDGE = 1e-6  # on a singular Gram matrix with a unit diagonal
 SLICE_ENTRIES = 1 << 16  # entries of cross handled by one thread at a time: 512 kB
 
 
@@ -187,7 +188,7 @@ def _solve(
 ) -> Array:
     """Solve the normalised problem with ``(cross - shift) / scale``; weights come out by unit."""
     gram = np.ascontiguousarray(gram, dtype=np.float64)
-    guess = UnconstrainedSolver(gram, sum_to_one=sum_to_one, floor=floor)
+    first_guess, exact = without_signs(gram, sum_to_one=sum_to_one, floor=floor)
     result = np.empty(cross.shape, dtype=cross.dtype)
 
     def solve_slice(rows: slice) -> None:
@@ -202,14 +203,14 @@ def _solve(
             right[far] = np.maximum(right[far] - best[far], -HOPELESS)
             right -= right.mean(axis=1, keepdims=True)
         if start is None:
-            weights = guess.solve(right)
-            todo = np.flatnonzero(~guess.trusted | (weights.min(axis=1, initial=0.0) < 0.0))
+            weights = first_guess(right)
+            todo = np.flatnonzero((weights.min(axis=1, initial=0.0) < 0.0) | (not exact))
         else:
             weights = np.array(start[rows], dtype=np.float64, order="C")
             todo = np.arange(len(right))
         if len(todo):
             chosen = weights[todo]
-            _solve_rows_in_place(gram, right[todo], chosen, sum_to_one, floor)
+            solve_rows_in_place(gram, right[todo], chosen, sum_to_one, floor, ROUNDING)
             weights[todo] = chosen
         result[rows] = weights / unit
 
@@ -217,52 +218,30 @@ def _solve(
     return result
 
 
-def _solve_rows_in_place(
-    gram: NDArray[np.float64],
-    right: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    sum_to_one: bool,
-    floor: float,
-) -> None:
-    """Solve rows; the method for hard rows is compiled only where there are any."""
-    hard = np.zeros(len(right), dtype=np.bool_)
-    if pivot_rows_in_place(gram, right, weights, sum_to_one, floor, ROUNDING, hard):
-        descend_rows_in_place(gram, right, weights, sum_to_one, floor, ROUNDING, hard)
+def without_signs(
+    gram: NDArray[np.float64], *, sum_to_one: bool, floor: float
+) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], bool]:
+    """Return a function that minimizes with signs ignored, and whether it is exact.
 
+    A nearly singular Gram matrix gets a ridge: the minimizers are then good for their signs only.
+    """
+    try:
+        factor = cholesky(gram, lower=True)
+        exact = bool(np.min(np.diag(factor)) ** 2 > floor)
+    except LinAlgError:
+        exact = False
+    if not exact:
+        ridge = RIDGE + max(0.0, -float(np.linalg.eigvalsh(gram)[0]))
+        factor = cholesky(gram + ridge * np.eye(len(gram)), lower=True)
 
-class UnconstrainedSolver:
-    """Minimisers with signs ignored; ``trusted`` when the Gram matrix is far from singular."""
-
-    def __init__(self, gram: NDArray[np.float64], *, sum_to_one: bool, floor: float) -> None:
-        self.trusted = True
-        try:
-            self._factor = cholesky(gram, lower=True)
-            self.trusted = bool(np.min(np.diag(self._factor)) ** 2 > floor)
-        except LinAlgError:
-            self.trusted = False
-        if not self.trusted:
-            self._inverse = _pseudo_inverse(gram, floor)
-        self._ones = self._apply(np.ones((1, len(gram)))) if sum_to_one else None
-
-    def _apply(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.trusted:
-            return np.ascontiguousarray(cho_solve((self._factor, True), rows.T).T)
-        return rows @ self._inverse
-
-    def solve(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return one minimiser for each row."""
-        weights = self._apply(rows)
-        if self._ones is not None:
-            total = self._ones.sum()
-            multiplier = (1.0 - weights.sum(axis=1)) / (total if total > 0.0 else 1.0)
-            weights += multiplier[:, None] * self._ones
+    def solve(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        weights = np.ascontiguousarray(cho_solve((factor, True), rows.T).T)
+        if sum_to_one:
+            ones = cho_solve((factor, True), np.ones(len(gram)))
+            weights += ((1.0 - weights.sum(axis=1)) / ones.sum())[:, None] * ones
         return weights
 
-
-def _pseudo_inverse(gram: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-    values, vectors = np.linalg.eigh(gram)
-    kept = values > max(floor, floor * values[-1])
-    return np.asarray((vectors[:, kept] / values[kept]) @ vectors[:, kept].T)
+    return solve, exact
 
 
 # Compiled active-set methods
@@ -302,21 +281,6 @@ def append_column_in_place(
     lower[size, size] = 1.0 / np.sqrt(pivot)
     order[size] = column
     return True
-
-
-@inner
-def drop_positions_in_place(
-    gram: Floats, order: Ints, size: int, dropped: Bools, lower: Floats, floor: float
-) -> int:
-    """Remove the positions marked in ``dropped`` from the factor; returns the new size."""
-    kept: int = NONE
-    while kept < size and not dropped[kept]:
-        kept += 1
-    for position in range(kept, size):
-        if not dropped[position]:
-            if append_column_in_place(gram, order, kept, order[position], lower, floor):
-                kept += 1
-    return kept
 
 
 @reordering
@@ -459,78 +423,70 @@ def descend_row_in_place(
     order: Ints,
     work: Floats,
 ) -> None:
-    """Descend with a primal active set (Lawson & Hanson 1974); writes the row of weights."""
+    """Descend with a primal active set (Lawson & Hanson 1974); writes the row of weights.
+
+    In each round one entry may enter the support; if others then turn negative, weights move only
+    until the first of them is zero. An entry that rounding keeps out is banned until one enters.
+    """
     k = row.size
     solution, ones, descent, banned = work[0], work[1], work[2], work[3]
-    dropped = np.zeros(k, dtype=np.bool_)
     weights[:] = 0.0
     banned[:] = 0.0
-    size: int = NONE
+    size, entering, step = NONE, NOBODY, 0.0
     if sum_to_one:
-        vertex = best_vertex(gram, row)
-        append_column_in_place(gram, order, size, vertex, lower, floor)
-        weights[vertex] = 1.0
-        size += 1
-    for _ in range(5 * k + 20):
+        size, order[0] = NONE + 1, best_vertex(gram, row)
+        weights[order[0]] = 1.0
+    for _ in range(10 * k + 20):
+        if step < 1.0:  # the last step ended where some weights became zero
+            before, size = size, NONE
+            for i in range(before):
+                j = order[i]
+                if weights[j] > 0.0 and append_column_in_place(gram, order, size, j, lower, floor):
+                    size += 1
+                else:
+                    weights[j] = 0.0
+        if entering >= 0:
+            banned[entering] = 1.0
+            if append_column_in_place(gram, order, size, entering, lower, floor):
+                size += 1
         multiplier = solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
-        zero = descent_in_place(gram, row, multiplier, order, size, solution, rounding, descent)
+        if size and order[size - 1] == entering:
+            entering = NOBODY
+            if solution[size - 1] <= 0.0:
+                size -= 1
+                continue
+            banned[:] = 0.0
+        step = 1.0
         for i in range(size):
-            descent[order[i]] = 0.0
-        entering, steepest = NOBODY, zero
+            old = weights[order[i]]
+            if solution[i] <= 0.0:
+                step = min(step, old / (old - solution[i]))
+        for i in range(size):
+            old = weights[order[i]]
+            reached = old + step * (solution[i] - old)
+            stays = solution[i] > 0.0 or reached > 1e-15 * old
+            weights[order[i]] = max(reached, 0.0) if stays else 0.0
+        if step < 1.0:
+            continue
+        zero = descent_in_place(gram, row, multiplier, order, size, solution, rounding, descent)
+        entering = NOBODY
         for j in range(k):
-            if banned[j] == 0.0 and gram[j, j] > floor and descent[j] > steepest:
-                entering, steepest = j, descent[j]
+            if weights[j] == 0.0 and banned[j] == 0.0 and gram[j, j] > floor and descent[j] > zero:
+                entering, zero = j, descent[j]
         if entering < 0:
             return
-        if not append_column_in_place(gram, order, size, entering, lower, floor):
-            banned[entering] = 1.0
-            continue
-        size += 1
-        solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
-        if solution[size - 1] <= 0.0:  # rounding: it cannot lower the objective
-            size -= 1
-            banned[entering] = 1.0
-            continue
-        banned[:] = 0.0
-        while True:
-            step = 1.0
-            for i in range(size):
-                if solution[i] <= 0.0:
-                    old = weights[order[i]]
-                    step = min(step, old / (old - solution[i]) if old > 0.0 else 0.0)
-            blocked = False
-            for i in range(size):
-                old = weights[order[i]]
-                reached = old + step * (solution[i] - old)
-                dropped[i] = solution[i] <= 0.0 and reached <= 1e-15 * old
-                blocked |= dropped[i]
-                weights[order[i]] = 0.0 if dropped[i] else max(reached, 0.0)
-            if not blocked:
-                break
-            size = drop_positions_in_place(gram, order, size, dropped, lower, floor)
-            solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
 
 
 @kernel
-def pivot_rows_in_place(
-    gram: Floats,
-    cross: Floats,
-    weights: Floats,
-    sum_to_one: bool,
-    floor: float,
-    rounding: float,
-    hard: Bools,
-) -> int:
-    """Solve the rows that pivoting can, and mark the others in ``hard``; how many those are.
-
-    Positive entries of ``weights`` are the first guess, then the answer.
-    """
+def solve_rows_in_place(
+    gram: Floats, cross: Floats, weights: Floats, sum_to_one: bool, floor: float, rounding: float
+) -> None:
+    """Solve each row; positive entries of ``weights`` are the first guess, then the answer."""
     n, k = cross.shape
     lower = np.empty((k, k))
     order = np.empty(k, dtype=np.int64)
     work = np.empty((4, k))
     positive = np.empty(k, dtype=np.bool_)
-    count = 0
     for r in range(n):
         any_positive = False
         for j in range(k):
@@ -541,46 +497,12 @@ def pivot_rows_in_place(
         size = pivot_row_in_place(
             gram, cross[r], positive, sum_to_one, floor, rounding, lower, order, work
         )
-        hard[r] = size < 0
-        if hard[r]:
-            count += 1
+        if size < 0:
+            descend_row_in_place(
+                gram, cross[r], weights[r], sum_to_one, floor, rounding, lower, order, work
+            )
             continue
         for j in range(k):
             weights[r, j] = 0.0
         for i in range(size):
             weights[r, order[i]] = work[0, i]
-    return count
-
-
-@kernel
-def descend_rows_in_place(
-    gram: Floats,
-    cross: Floats,
-    weights: Floats,
-    sum_to_one: bool,
-    floor: float,
-    rounding: float,
-    hard: Bools,
-) -> None:
-    """Solve the rows marked in ``hard``, whatever their weights were."""
-    n, k = cross.shape
-    lower = np.empty((k, k))
-    order = np.empty(k, dtype=np.int64)
-    work = np.empty((4, k))
-    for r in range(n):
-        if hard[r]:
-            descend_row_in_place(
-                gram, cross[r], weights[r], sum_to_one, floor, rounding, lower, order, work
-            )
-
-
-@kernel
-def solve_rows_in_place(
-    gram: Floats, cross: Floats, weights: Floats, sum_to_one: bool, floor: float, rounding: float
-) -> int:
-    """Solve each row; positive entries of ``weights`` are the first guess, then the answer."""
-    hard = np.zeros(len(cross), dtype=np.bool_)
-    count: int = pivot_rows_in_place(gram, cross, weights, sum_to_one, floor, rounding, hard)
-    if count > 0:
-        descend_rows_in_place(gram, cross, weights, sum_to_one, floor, rounding, hard)
-    return count
