@@ -53,15 +53,18 @@ def read_cube(
 
     Parameters
     ----------
-    path : `.npy`, `.npz`, `.mat`, `.tif`, or the `.hdr` file of an ENVI cube. An array is
-        (rows, columns, bands), (bands, rows, columns), or a matrix of pixels and bands in either
-        order.
+    path : `.npy`, `.npz`, `.mat`, `.tif`, or the header (`.hdr`) or the data of an ENVI cube. An
+        array is (rows, columns, bands), (bands, rows, columns), or a matrix of pixels and bands in
+        either order.
     key : name of the array in a file that holds several.
     shape : rows and columns of the image; needed where the array does not tell them.
     mask : a file (npy, npz, mat, tif) with 1 for the pixels to use, 0 for others.
     """
     path = existing(path)
     used = None if mask is None else _read_mask(existing(mask))
+    headers = (path.with_suffix(".hdr"), path.with_name(f"{path.name}.hdr"))
+    if path.suffix.lower() not in (*ENDINGS, ".npz", ".npy", ".mat"):
+        path = next((header for header in headers if header.exists()), path)  # the data of ENVI
     if path.suffix.lower() in ENDINGS:
         values, centers = read_raster(path)
         size = values.shape[:2]
@@ -259,8 +262,8 @@ def _usable(
         raise InvalidInput(f"{where} has no pixel without missing values: fill them first")
     if not band_mask.all():
         dead = np.flatnonzero(~band_mask)
-        shown = ", ".join(map(str, dead[:8])) + (", …" if len(dead) > 8 else "")
-        notes.append(f"{counted(len(dead), 'dead band')} masked: {shown}")
+        shown = ", ".join(map(str, dead[:8] + 1)) + (", …" if len(dead) > 8 else "")
+        notes.append(f"{counted(len(dead), 'dead band')} masked, counted from 1: {shown}")
     if not pixel_mask.all():
         masked = int(np.count_nonzero(~pixel_mask))
         notes.append(f"{counted(masked, 'pixel')} with missing values masked")

@@ -24,7 +24,7 @@ def test_every_format_gives_the_same_cube(tmp_path, cube):
         dtype=np.float64,
         metadata={"wavelength": [str(w) for w in range(400, 405)]},
     )
-    for name in ("c.npy", "c.npz", "c.mat", "c.hdr"):
+    for name in ("c.npy", "c.npz", "c.mat", "c.hdr", "c.img"):
         read = read_cube(tmp_path / name)
         assert read.shape == (4, 6)
         np.testing.assert_allclose(read.pixels, matrix, rtol=1e-6)
@@ -44,7 +44,7 @@ def test_dead_bands_and_missing_pixels_are_masked_and_said(cube):
     assert read.pixels.shape == (23, 3) and read.pixels.min() == 0
     assert read.wavelengths.tolist() == [0, 2, 4]
     assert read.notes == (
-        "2 dead bands masked: 1, 3",
+        "2 dead bands masked, counted from 1: 2, 4",
         "1 pixel with missing values masked",
         "negative entries set to zero: 1",
     )

@@ -69,7 +69,7 @@ def test_masked_pixels_and_bands(scene, tmp_path):
     assert result.agreement.mean_angle < 0.02
     assert np.isnan(result.maps()[:, 3, 4]).all()
     assert np.isfinite(result.maps()).sum() == 3 * 599
-    assert "1 dead band masked: 5" in result.notes
+    assert "1 dead band masked, counted from 1: 6" in result.notes
     result.save(tmp_path / "r.npz")
     loaded = load(tmp_path / "r.npz")
     assert loaded == result and loaded.kind == "unmixing" and loaded.endmembers.shape == (3, 39)
