@@ -359,3 +359,13 @@ def deviance(case, percent, most):
     if percent is None:
         return bool(reached > worst * (1 - 1e-12))
     return bool(abs(100 * (1 - reached / worst) - float(percent)) <= 0.06)
+
+
+@sentence(
+    r"The factors explain ([0-9.]+) % of the negative binomial deviance from independent rows and "
+    r"columns\."
+)
+def negative_binomial_deviance(case, percent):
+    explained = case.certificate.measures["negative_binomial_deviance_explained"]
+    said = abs(100 * max(explained, 0.0) - float(percent)) <= 0.06
+    return said and statements.overdispersed(case, explained)

@@ -1,6 +1,7 @@
 """A short attack on every statement of every certificate; attack.py is the long one."""
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import attack
@@ -29,6 +30,19 @@ def test_distances_to_corners_do_not_rest_on_rounding():
     """Rows equal to an anchor have residuals of rounding; corners were said to be that near."""
     tally = attack.attack(1, first=9000126)  # MERIT on one-hot rows
     assert tally.checked > 100 and not tally.false and not tally.crashes
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e6])
+def test_statements_about_signatures_of_overdispersed_counts(scale):
+    rng = np.random.default_rng(0)
+    means = rng.gamma(0.5, 300, (60, 3)) @ rng.dirichlet([0.3] * 20, 3)
+    counts = rng.poisson(means * rng.gamma(4, 0.25, means.shape)) * scale
+    record = provenmf.find_signatures(counts, 3, evidence=False).factorization
+    record = replace(record, parameters={"overdispersion": 0.25 / scale})
+    certificate, tally = provenmf.certify(counts, record), attack.Tally()
+    assert "negative_binomial_deviance_explained" in certificate.measures
+    attack.judge(attack.case_of(counts, record, certificate, counts), tally, "signatures")
+    assert tally.checked > 5 and not tally.false
 
 
 def written_names():

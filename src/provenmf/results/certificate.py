@@ -244,6 +244,8 @@ MEASURED = {
     "divergence": "Kullback-Leibler divergence of the data from the product, D(X || WC)",
     "deviance_explained": "share of the divergence from the product of the margins that is "
     "explained",
+    "negative_binomial_deviance_explained": "the same of the deviance of negative binomial counts",
+    "overdispersion": "a of the variance μ + a μ² of a count with mean μ, as it was estimated",
     "decay_order_q": "order q of decay of the weights",
     "other_fit_excess": "share by which the error of another fit that was compared is larger",
     "other_fit_turn_degrees": "angle of each component to the nearest one of that fit, in degrees",
@@ -282,7 +284,6 @@ PROVED = {
     "unique_components": "number of components that every nonnegative factorization of the "
     "same product contains",
     "largest_hull_distance": "the distance of every row to the mixtures of the anchors is at most",
-    "divergence_lower_bound": "the divergence of any two factors of this rank is at least",
     "weights_divergence_gap": "other weights of these components lower the divergence by at most",
     "components_divergence_gap": "other components lower the divergence for these weights "
     "by at most",

@@ -83,6 +83,12 @@ def fit_sentences(certificate: Certificate) -> list[str]:
 
     A fit of maximum likelihood is described by its deviance, not by least squares.
     """
+    explained = certificate.measures.get("negative_binomial_deviance_explained")
+    if isinstance(explained, float):
+        return [
+            f"The factors explain {100 * max(explained, 0.0):.1f} % of the negative binomial "
+            "deviance from independent rows and columns."
+        ]
     explained = certificate.measures.get("deviance_explained")
     divergence = certificate.measures.get("divergence")
     if isinstance(explained, float) and isinstance(divergence, float):

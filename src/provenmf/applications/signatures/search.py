@@ -265,6 +265,7 @@ def _found(table: Labelled, values: Floats, n_signatures: int | None, run: Run) 
         components=signatures,
         trace=run.trace,
         stop_reason=run.stop_reason,
+        parameters={"overdispersion": tumors.overdispersion},
         versions=versions(),
         column_names=np.array(table.channels, dtype=np.str_),
         row_names=np.array(table.names, dtype=np.str_),

@@ -8,20 +8,27 @@ Leplat, Gillis & Ang 2020, Theorem 1). Proof: B = AC with Ae = e; columns b of t
 satisfy Wb >= 0, so that ||b|| <= e'b, and |det A^-1| <= prod ||b|| <= prod e'b <= 1. On the simplex
 the rows of W and V have equal sums instead.
 
-Two things are decided here. The cone touches each face x_j = 0 in points with x_i > 0, for every
-other i, and in at least k - 1 of them: where it does not, the condition fails. Rows with a single
-weight, one for each component, make the cone the whole orthant: then it holds. Between the two it
-is unknown. That P is near to the data is measured; that the true components have the least volume
-is the model.
+Two things are decided here; between them it is unknown, since deciding it is NP-hard (Gillis & Luce
+2024). Rows with a single weight, one for each component, make the cone the whole orthant: then it
+holds. And it fails unless, for each j, the rows without component j have e - e_j in their cone, and
+are k - 1 at least (their necessary condition; `refuted`). That P is near to the data is measured;
+that the true components have the least volume is the model.
+
+Gillis & Luce 2024: "Checking the sufficiently scattered condition using a global non-convex
+optimization software".
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from provenmf.certificate.measurement import Fit
 from provenmf.certificate.singular_values import has_independent_rows
+from provenmf.data import Rows
 from provenmf.results import Certificate, Check
 
 Floats = NDArray[np.float64]
@@ -33,35 +40,87 @@ HOLDS = (
 )
 
 
+ON_IT = 1e-10  # squared distance of a point from a cone below which it may lie in it
+MOST_PASSES = 100  # over the rows; about k of them find the answer
+
+
 def certify(fit: Fit) -> Certificate:
-    """Check whether the weights are sufficiently scattered, as far as zeros decide it."""
+    """Check whether the weights are sufficiently scattered, as far as polynomial time decides."""
     return Certificate(fit.method, checks=(scattered(fit),))
 
 
 def scattered(fit: Fit) -> Check:
-    """Return *holds* for pure rows, *fails* where a face has too few zeros, else *unknown*."""
+    """Return *holds* for pure rows, *fails* if the necessary condition does, else *unknown*."""
     k = fit.n_components
 
     def of_rows(weights: Floats) -> Floats:
-        used = weights[weights.any(axis=1)]
-        positive = (used > 0).astype(np.float64)
+        positive = weights[weights.any(axis=1)] > 0
         pure = positive[positive.sum(axis=1) == 1].sum(axis=0)
-        zeros = 1.0 - positive
-        return np.vstack([positive.T @ zeros, zeros.sum(axis=0), pure])
+        return np.vstack([(~positive).sum(axis=0), pure])
 
-    found = fit.given_rows.sum(of_rows)
-    pairs, zeros, pure = found[:k], found[k], found[k + 1]
+    zeros, pure = fit.given_rows.sum(of_rows)
     if (pure > 0).all() and has_independent_rows(fit.components, k):
         return Check(NAME, THEOREM, "holds", note=HOLDS)
-    apart = pairs + np.diag(np.full(k, np.inf))  # rows with i but not j
-    i, j = np.unravel_index(int(np.argmin(apart)), apart.shape)
-    if k > 1 and apart[i, j] == 0:
-        note = f"no row has component {i + 1} without component {j + 1}"
-        return Check(NAME, THEOREM, "fails", 0.0, 1.0, note=note, direction=">=")
     if zeros.min() < k - 1:
         note = f"too few rows are without component {int(np.argmin(zeros)) + 1}"
         return Check(
             NAME, THEOREM, "fails", float(zeros.min()), float(k - 1), note=note, direction=">="
         )
-    note = "zeros do not exclude it, and not every component has a row of its own that proves it"
+    if found := refuted(fit.given_rows, k):
+        component, distance = found
+        note = (
+            f"equal weights of all components but {component + 1} are not in the cone of the rows "
+            "without it"
+        )
+        return Check(NAME, "Gillis & Luce 2024", "fails", distance, 0.0, note=note)
+    note = (
+        "the necessary condition of Gillis & Luce (2024) does not refute it, and not every "
+        "component has a row of its own that proves it"
+    )
     return Check(NAME, THEOREM, "unknown", note=note)
+
+
+def refuted(rows: Rows, k: int) -> tuple[int, float] | None:
+    """Return a component j for which e - e_j is not in the cone of rows without j; its distance.
+
+    The point p = e - e_j has e'p = sqrt(k-1) ||p||, so the cone of sufficiently scattered rows
+    contains it; as p_j = 0, it is made of rows without j. Nonnegative least squares on a few of
+    them leave a residual -y with p'y = -||y||^2, and the row with the least w'y / e'w = -t joins
+    them if t > 0. If t (k-1) < ||y||^2, no row is negative on y + t e but p is: it is outside.
+    """
+    points = np.ones((k, k)) - np.eye(k)
+    chosen: list[list[Floats]] = [[] for _ in range(k)]
+    for _ in range(MOST_PASSES if k > 1 else 0):
+        left = np.array([_residual(np.array(c), p) for c, p in zip(chosen, points)])
+        distances = (left**2).sum(axis=1)
+        found = list(rows.each(partial(_lowest, directions=-left)))
+        values, nearest = (np.array(part) for part in zip(*found))
+        blocks = np.argmin(values, axis=0)
+        least = values[blocks, np.arange(k)]
+        outside = np.maximum(-least, 0.0) * (k - 1) < 0.5 * distances
+        outside &= distances > ON_IT
+        if outside.any():
+            j = int(np.argmax(np.where(outside, distances, 0.0)))
+            return j, float(np.sqrt(distances[j]))
+        if (distances <= ON_IT).all():
+            break
+        for j in np.flatnonzero(distances > ON_IT).tolist():
+            chosen[j].append(nearest[blocks[j], j])
+    return None
+
+
+def _residual(chosen: Floats, point: Floats) -> Floats:
+    """Return the point less the nearest one in the cone of the chosen rows."""
+    return point - nnls(chosen.T, point)[0] @ chosen if len(chosen) else point
+
+
+def _lowest(weights: Floats, directions: Floats) -> tuple[Floats, Floats]:
+    """Return for each j the least w'y_j / e'w of rows without j, and that row of unit sum."""
+    used = weights[weights.any(axis=1)].astype(np.float64)
+    unit = used / used.max(axis=1, keepdims=True)
+    unit /= unit.sum(axis=1, keepdims=True)
+    values = np.where(used > 0, np.inf, unit @ directions.T)
+    values = np.vstack([values, np.full(len(directions), np.inf)])
+    lowest = np.argmin(values, axis=0)
+    unit = np.vstack([unit, np.zeros(len(directions))])
+    return values.min(axis=0), unit[lowest]

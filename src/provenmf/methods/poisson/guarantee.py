@@ -1,4 +1,4 @@
-"""Bounds of the Kullback-Leibler divergence of counts from a product of factors.
+"""What is proved and measured about factors of counts.
 
 For rows x of X (n, d), weights W (n, k) and components C (k, d), with u = w C:
 
@@ -8,9 +8,9 @@ Only products at the positive entries of X are needed besides the sums of the fa
 data stay sparse.
 
 With one factor fixed D(X || WC) is convex, and a feasible point of the dual problem proves how much
-the other factor could still gain (`least_divergences`). In both factors it is not
-convex: a loose bound holds for all pairs (`least_divergence`), a tight one for one component.
-All are proved for this data, with no assumption.
+the other factor could still gain (`least_divergences`), with no assumption. In both factors it is
+not convex. Factors of a negative binomial likelihood are measured by its deviance instead
+(`of_overdispersed`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block
-from provenmf.linalg.hull import product_rounding
 from provenmf.linalg.storage import Matrix, as_dense, stored_values
 from provenmf.methods.poisson.kernels import products_at, sums_by
 from provenmf.results import Certificate, Check
@@ -32,24 +32,23 @@ Floats = NDArray[np.float64]
 
 
 class Excess(NamedTuple):
-    """Divergences of one block; all but the rows' parts add up over blocks.
+    """Divergences of rows, and what the bounds for rows and for columns need.
 
     rows : divergence of each row (n,), infinite where a product vanishes and the count does not.
-    row_logs : sum_j x_j log(x_j / u_j) of each row; column_logs : the same of each column;
-        log_sizes : sum_j x_j |log(x_j / u_j)| of each row, which rounding errors are shares of.
-    row_pull : (X / WC) C' (n, k); column_pull : (X / WC)' W (d, k).
+    log_sizes : sum_j x_j |log(x_j / u_j)| of each row, which rounding errors are shares of.
+    least : lower bound of each row's divergence for any weights.
+    column_logs : sum_i x_i log(x_i / u_i) of each column; column_pull : (X / WC)' W (d, k).
     """
 
     rows: Floats
-    row_logs: Floats
     log_sizes: Floats
+    least: Floats
     column_logs: Floats
-    row_pull: Floats
     column_pull: Floats
 
 
 def excess(block: Matrix, weights: Floats, components: Floats) -> Excess:
-    """Return divergences and pulls of a block of rows."""
+    """Measure a block of rows."""
     counts = sp.csr_array(block).astype(np.float64)
     counts.eliminate_zeros()
     lines = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
@@ -59,13 +58,12 @@ def excess(block: Matrix, weights: Floats, components: Floats) -> Excess:
     logs = counts.data * np.log(ratio)
     row_logs = sums_by(lines, logs, counts.shape[0])
     pulls = sp.csr_array((ratio, counts.indices, counts.indptr), shape=counts.shape)
-    totals = weights @ components.sum(axis=1)
+    sums, totals = components.sum(axis=1), np.asarray(counts.sum(axis=1)).ravel()
     return Excess(
-        rows=row_logs - np.asarray(counts.sum(axis=1)).ravel() + totals,
-        row_logs=row_logs,
+        rows=row_logs - totals + weights @ sums,
         log_sizes=sums_by(lines, np.abs(logs), counts.shape[0]),
+        least=least_divergences(row_logs, totals, pulls @ components.T, sums),
         column_logs=sums_by(counts.indices, logs, counts.shape[1]),
-        row_pull=pulls @ components.T,
         column_pull=pulls.T @ weights,
     )
 
@@ -91,76 +89,22 @@ def least_divergences(logs: Floats, totals: Floats, pulls: Floats, sums: Floats)
     return np.where(totals > 0, np.maximum(bound, 0.0), 0.0)
 
 
-# Columns of a group for each component: fewer leave little besides the k largest eigenvalues, more
-# make the entries' bound r_i worse.
-COLUMNS = 3
-
-
-def least_divergence(fit: Fit) -> float:
-    """Return a divergence that no pair of k >= 2 nonnegative factors goes below, rounded down.
-
-    Columns are split into groups, and each group G gets separate factors, which can only help:
-
-        D(X || WC) >= Σ_G min over Y of rank k of D(X_G || Y).
-
-    At the minimum the row sums of Y are those of X_G, since scaling a row of the weights is free;
-    no entry of row i of Y exceeds r_i = Σ_{j in G} x_ij. With h(u) = (1 + u) log(1 + u) − u, which
-    is at least u² / (2 + 2u/3) for u >= −1 (Bennett and Bernstein),
-
-        x log(x/y) − x + y = y h((x − y)/y) >= 3 (x − y)² / (2 (x + 2y)) >= (x − y)² / (2 m_i),
-        m_i = (max_j x_ij + 2 r_i) / 3,
-
-    and the weighted sum of squares is bounded by Eckart and Young: half the sum of all but the k
-    largest eigenvalues of Σ_i x_i x_iᵀ / m_i. What is lost is that entries of Y are taken to be as
-    large as their row's sum: the bound is a few per cent of what can be reached. For k = 1 the best
-    pair is known, the product of the margins.
-
-    Of the data divided by `fit.unit`.
-    """
-    n, d = fit.blocks.shape
-    k = fit.n_components
-    edges = np.linspace(0, d, max(1, d // (COLUMNS * k)) + 1).astype(int).tolist()
-    groups = list(zip(edges[:-1], edges[1:], strict=True))
-
-    def moments(block: Block) -> Floats:
-        columns = sp.csc_array(block) if sp.issparse(block) else block
-        return np.concatenate([_weighted_moments(columns[:, a:b]).ravel() for a, b in groups])
-
-    found = np.asarray(fit.blocks.map_reduce(moments))
-    least, start = 0.0, 0
-    for a, b in groups:
-        gram = found[start : start + (b - a) ** 2].reshape(b - a, b - a)
-        start += gram.size
-        left = np.linalg.eigvalsh(gram)[: max(0, b - a - k)]
-        rounding = 8 * product_rounding(n + b - a) * float(np.trace(gram))
-        least += max(0.0, float(left.sum()) - len(left) * rounding) / 2
-    return least
-
-
-def _weighted_moments(columns: Block) -> Floats:
-    """Return Σ_i x_i x_iᵀ / m_i of some columns; rows of zeros add nothing."""
-    rows = as_dense(columns).astype(np.float64)
-    sizes = (rows.max(axis=1) + 2 * rows.sum(axis=1)) / 3
-    sizes *= 1 + product_rounding(rows.shape[1])
-    some = sizes > 0
-    scaled = rows[some] / np.sqrt(sizes[some])[:, None]
-    return np.asarray(scaled.T @ scaled)
-
-
 STATIONARY = 1e-3  # gaps, as a share of the divergence
 KNOWN = 1e4  # deviance over its rounding error, from which its share is right to a tenth of a %
 EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff, to be safe
 
 
 def certify(fit: Fit) -> Certificate:
-    """Report the divergence and what the weights or the components alone could still gain."""
+    """Report the divergence and what the weights or the components alone could still gain.
+
+    Of negative binomial counts, whose overdispersion the record names, report their deviance.
+    """
+    overdispersion = float(fit.factorization.parameters.get("overdispersion", 0.0))
+    if overdispersion > 0:
+        return of_overdispersed(fit, overdispersion)
     measured = measure(fit)
     if not np.isfinite(measured.rows).all():
-        hidden = int(np.count_nonzero(~np.isfinite(measured.rows)))
-        note = f"{hidden} rows have counts where the product is zero: their divergence is infinite"
-        return Certificate(
-            fit.method, checks=(Check("finite divergence", "likelihood", "fails", note=note),)
-        )
+        return _infinite(fit, int(np.count_nonzero(~np.isfinite(measured.rows))))
     rows, columns = fit.sums, column_sums(fit)
     fitted = float(fit.weights_sums @ fit.components.sum(axis=1))
     size = float(measured.log_sizes.sum() + 3 * rows.sum()) + fitted
@@ -182,7 +126,6 @@ def certify(fit: Fit) -> Certificate:
         "pair of factors may still be better",
     )
     independent, rounding = independence_divergence(fit, rows, columns)
-    lower = max(0.0, independent - rounding) if fit.n_components == 1 else least_divergence(fit)
     explained = {}  # where independence fits as well as rounding can tell, no share is known
     if independent > KNOWN * (slack + rounding):
         explained = {"deviance_explained": 1.0 - total / independent}
@@ -192,38 +135,59 @@ def certify(fit: Fit) -> Certificate:
         bounds={
             "weights_divergence_gap": weights_gap * fit.unit,
             "components_divergence_gap": components_gap * fit.unit,
-            "divergence_lower_bound": lower * fit.unit,
         },
         measures={"divergence": total * fit.unit, **explained},
     )
 
 
-class Divergences(NamedTuple):
-    """Of each row (n,): divergence, logarithms, their sizes, and the least for any weights.
+def _infinite(fit: Fit, rows: int) -> Certificate:
+    note = f"{rows} rows have counts where the product is zero: their divergence is infinite"
+    check = Check("finite divergence", "likelihood", "fails", note=note)
+    return Certificate(fit.method, checks=(check,))
 
-    Of each column: logarithms (d,) and pulls (d, k), see `linalg.divergence.Excess`.
+
+def of_overdispersed(fit: Fit, overdispersion: float) -> Certificate:
+    """Report which share of the deviance of negative binomial counts the factors explain.
+
+    With variance u + a u^2 half the deviance of an entry is
+
+        x log(x / u) - (x + 1/a) log((1 + a x) / (1 + a u)),
+
+    so that a row of very many counts does not decide. What is explained is relative to the product
+    of the margins.
     """
+    a, columns, components = overdispersion * fit.unit, column_sums(fit), fit.components
+    profile = columns / max(float(columns.sum()), 1e-300)
 
-    rows: Floats
-    row_logs: Floats
-    log_sizes: Floats
-    least: Floats
-    column_logs: Floats
-    column_pull: Floats
+    def of_block(block: Block, weights: Floats, totals: Floats) -> Floats:
+        x = as_dense(block).astype(np.float64)
+        of_means = [
+            xlogy(x, x) - xlogy(x, u) - (x + 1 / a) * (np.log1p(a * x) - np.log1p(a * u))
+            for u in (weights @ components, np.outer(totals, profile))
+        ]
+        infinite = np.count_nonzero(~np.isfinite(of_means[0]).all(axis=1))
+        return np.array([of_means[0].sum(), of_means[1].sum(), infinite])
+
+    reached, independent, infinite = fit.blocks.map_reduce(of_block, fit.weight_rows, fit.sums)
+    if infinite:
+        return _infinite(fit, int(infinite))
+    explained = {}
+    if independent > KNOWN * sum_rounding(fit) * float(fit.sums.sum() + fit.entries / a):
+        explained = {"negative_binomial_deviance_explained": float(1.0 - reached / independent)}
+    return Certificate(fit.method, measures={"overdispersion": overdispersion, **explained})
 
 
-def measure(fit: Fit) -> Divergences:
-    """Measure the divergences of all rows in one pass."""
-    components, sums = fit.components, fit.components.sum(axis=1)
+def measure(fit: Fit) -> Excess:
+    """Measure all rows in one pass."""
+    components = fit.components
 
-    def of_block(block: Block, weights: Floats, totals: Floats) -> tuple[Any, Floats]:
+    def of_block(block: Block, weights: Floats) -> tuple[Any, Floats]:
         found = excess(block, weights, components)
-        least = least_divergences(found.row_logs, totals, found.row_pull, sums)
-        by_row = np.column_stack([found.rows, found.row_logs, found.log_sizes, least])
+        by_row = np.column_stack([found.rows, found.log_sizes, found.least])
         return (found.column_logs, found.column_pull), by_row
 
-    columns, by_row = fit.blocks.sum_and_keep(of_block, fit.weight_rows, fit.sums)
-    return Divergences(*np.ascontiguousarray(by_row.array().T), *columns)
+    columns, by_row = fit.blocks.sum_and_keep(of_block, fit.weight_rows)
+    return Excess(*np.ascontiguousarray(by_row.array().T), *columns)
 
 
 def column_sums(fit: Fit) -> Floats:

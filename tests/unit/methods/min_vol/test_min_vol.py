@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from provenmf import HALS, SPA, Factorization, InvalidInput, MinVol, certify
 from provenmf.data import as_blocks
 from provenmf.methods.min_vol import solver
+from provenmf.methods.min_vol.guarantee import refuted
 from provenmf.metrics.matching import match_components
 
 
@@ -109,6 +111,33 @@ def test_scattering_holds_for_pure_rows_and_fails_without_zeros():
     assert status(np.vstack([edges, mixed])) == "unknown"
     assert status(np.vstack([np.eye(3)[:2], mixed])) == "fails"
     assert status(mixed) == "fails"
+    one_sided = edges[[0, 1, 2, 4]]  # without the second component: near to the first only
+    assert status(np.vstack([one_sided, 2 * one_sided])) == "fails"
+
+
+def test_the_necessary_condition_is_that_of_a_linear_program():
+    rng = np.random.default_rng(0)
+    seen = set()
+    for trial in range(60):
+        k = int(rng.integers(2, 6))
+        weights = rng.dirichlet([0.5] * k, int(rng.integers(5, 60)))
+        weights[rng.random(weights.shape) < rng.uniform(0.2, 0.6)] = 0.0
+        weights *= rng.lognormal(0, 5, (len(weights), 1))
+        weights = weights[weights.any(axis=1)]
+        outside = []
+        for j in range(k):
+            face = np.delete(weights[weights[:, j] == 0], j, axis=1)
+            if len(face) == 0:
+                outside.append(True)
+                continue
+            face /= face.sum(axis=1, keepdims=True)
+            made = linprog(np.zeros(len(face)), A_eq=face.T, b_eq=np.ones(k - 1))
+            outside.append(made.status == 2)
+        found = refuted(as_blocks(weights, block_rows=7).place(weights), k)
+        assert (found is not None) == any(outside), (trial, found)
+        assert found is None or outside[found[0]]
+        seen.add(found is None)
+    assert seen == {True, False}
 
 
 def test_simplex_with_counts_is_refused():

@@ -1,10 +1,13 @@
 """The statements about Poisson NMF against independent optimisation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import nbinom
 
-from provenmf import PoissonNMF
+from provenmf import PoissonNMF, certify as certify_record
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.methods.poisson.counts import encode_counts
@@ -104,44 +107,6 @@ def test_single_precision_does_not_shrink_the_gaps():
         assert bounds["components_divergence_gap"] >= 1.1052236e-6
 
 
-def best_known(X, k):
-    """Least divergence of a few fits from different starts."""
-    return min(
-        PoissonNMF(k, tol=1e-7, max_iter=500, random_state=seed, certify=False)
-        .fit(X)
-        .trace_["divergence"][-1]
-        for seed in range(3)
-    )
-
-
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(2))
-def test_no_fit_is_below_the_bound_for_all_factors(seed, k):
-    X = sample(seed)
-    bound = PoissonNMF(k, random_state=0).fit(X).certificate_.bounds["divergence_lower_bound"]
-    best = best_known(X, k)
-    assert 0 < bound <= best * (1 + 1e-9)
-    if k == 1:  # the product of the margins is the best
-        assert bound == pytest.approx(best, rel=1e-6)
-    sparse = PoissonNMF(k, random_state=0).fit(sp.csr_array(X)).certificate_.bounds
-    assert sparse["divergence_lower_bound"] == pytest.approx(bound, rel=1e-9)
-
-
-def test_the_bound_holds_where_the_rank_is_reached():
-    rng = np.random.default_rng(0)
-    exact = rng.random((20, 2)) @ rng.random((2, 12))
-    for X, k in ((exact, 2), (sample(0)[:8], 8), (np.eye(6), 6), (np.ones((4, 4)), 1)):
-        bounds = PoissonNMF(k, max_iter=30, random_state=0).fit(X).certificate_.bounds
-        assert bounds["divergence_lower_bound"] <= 1e-12 * X.sum()
-
-
-@pytest.mark.parametrize("x", [0.0, 1e-3, 1.0, 7.0])
-def test_the_inequality_behind_it(x):
-    y = np.geomspace(1e-6, 1e4, 2001)
-    divergences = (x * np.log(x / y) if x else 0.0) - x + y
-    assert (divergences >= 1.5 * (x - y) ** 2 / (x + 2 * y) * (1 - 1e-12)).all()
-
-
 def test_gaps_allow_for_the_rounding_of_wide_data():
     rng = np.random.default_rng(0)
     data = rng.poisson(3.0, (3, 200_000)).astype(float)
@@ -157,3 +122,25 @@ def test_the_verdict_speaks_of_deviance_and_not_of_least_squares():
     explained = certificate.measures["deviance_explained"]
     assert f"explain {100 * explained:.1f} % of the deviance" in certificate.verdict
     assert "relative error" not in certificate.verdict
+
+
+def test_overdispersed_counts_are_rated_by_their_own_deviance():
+    X = sample(2).astype(int)
+    a = 0.3
+    plain = PoissonNMF(3, random_state=0, certify=False).fit(X).factorization_
+    record = replace(plain, parameters={"overdispersion": a})
+
+    def deviance(means):
+        size = 1 / a
+        fitted = nbinom.logpmf(X, size, size / (size + means))
+        return (nbinom.logpmf(X, size, size / (size + np.maximum(X, 1e-12))) - fitted).sum()
+
+    margins = np.outer(X.sum(axis=1), X.sum(axis=0)) / X.sum()
+    share = 1 - deviance(record.weights @ record.components) / deviance(margins)
+    certificate = certify_record(X.astype(float), record)
+    found = certificate.measures["negative_binomial_deviance_explained"]
+    assert found == pytest.approx(share, rel=1e-6)
+    assert f"{100 * share:.1f} % of the negative binomial deviance" in certificate.verdict
+    assert "divergence" not in certificate.measures
+    zero = replace(record, weights=0 * record.weights)
+    assert certify_record(X.astype(float), zero).checks[0].name == "finite divergence"
