@@ -16,13 +16,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from provenmf.advice.nested_fits import Floats, Job, Loss, fit_all, independent
-from provenmf.advice.number import SETTINGS as NOISE, above_noise, noise_spectrum, sample
+from provenmf.advice.number import SETTINGS as NOISE, sample, spectrum
 from provenmf.arguments import checked
 from provenmf.budget import generator
 from provenmf.certificate.evidence import confirm_components, equal_rows, split_units
-from provenmf.data import Blocks, as_blocks
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.storage import as_dense
 from provenmf.results.certificate import finite_or_none
 from provenmf.results.display import plot_curves, table_lines, wrapped
 
@@ -264,7 +263,12 @@ def choose_rank(
     """
     rng = generator(random_state)
     blocks = as_blocks(X)
-    matrix, notes = _prepared(blocks, NOISE.sample_entries, rng)
+    matrix, notes = sample(blocks, rng)
+    if (matrix < 0).any():
+        raise InvalidInput(
+            "X has negative entries, and choose_rank compares nonnegative fits: set them to zero, "
+            "or look at `provenmf diagnose` (diagnose in Python), which takes negative data"
+        )
     numbers = _checked_ranks(ranks, matrix.shape)
     if loss == "auto":
         whole = bool(np.all(np.nan_to_num(matrix) % 1 == 0)) and 1 < np.nanmax(matrix) < 2**53
@@ -295,29 +299,6 @@ def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[
             value=ranks,
         )
     return numbers
-
-
-def _prepared(blocks: Blocks, most: int, rng: np.random.Generator) -> tuple[Floats, list[str]]:
-    """Return a dense submatrix of moderate size without empty rows or columns, and notes."""
-    n, d = blocks.shape
-    part, columns = sample(blocks, rng, most)
-    matrix = np.ascontiguousarray(as_dense(part[:, columns]), dtype=np.float64)
-    observed = matrix[~np.isnan(matrix)]
-    if not np.isfinite(observed).all() or (observed < 0).any():
-        raise InvalidInput(
-            "X has negative or infinite entries, and choose_rank compares nonnegative fits: set "
-            "negative entries to zero and remove infinite ones, or look at `provenmf diagnose` "
-            "(diagnose in Python), which takes negative data"
-        )
-    if not observed.any():
-        raise InvalidInput("X has no entry that is not zero: there is nothing to factorize")
-    kept = (np.nan_to_num(matrix) > 0).any(axis=1)
-    matrix = matrix[kept][:, (np.nan_to_num(matrix[kept]) > 0).any(axis=0)]
-    if matrix.shape == (n, d):
-        return matrix, []
-    most_energy = ", those with the most energy" if len(columns) < d else ""
-    judged = f"Judged on {matrix.shape[0]:,} of {n:,} rows and {matrix.shape[1]:,} of {d:,} columns"
-    return matrix, [judged + most_energy]
 
 
 def judge(
@@ -357,17 +338,12 @@ def judge(
         return len(found.confirmed), sum(p <= sure for p in probabilities)
 
     columns["confirmed"], criterion, at_least = _by_unseen_rows(ranks, first, confirmed_at)
-    # Dividing by the margins equalizes the variance of Poisson noise.
-    even = values / np.sqrt(independent(values, seen)) if loss == "poisson" else values
-    singular, noise = noise_spectrum(even, max(ranks) + 1, rng)
+    found = spectrum(values, rng, counts=loss == "poisson", most=max(ranks) + 1)
     if loss == "least-squares":  # the least error of any product (Eckart & Young 1936)
-        squares = singular**2
-        floors = [np.sqrt(squares[k:].sum() / squares.sum()) for k in ranks]
-        columns["floor"] = np.array(floors)
-    ratios = singular[: len(noise)] / noise
-    known = [ratios[k - 1] if k <= len(ratios) else np.nan for k in ranks]
-    columns["value/noise"] = np.array(known)
-    last = _by_spectrum(ranks, above_noise(singular, noise))
+        squares = found.values**2
+        columns["floor"] = np.sqrt([squares[k:].sum() / squares.sum() for k in ranks])
+    columns["value/noise"] = np.array([*found.over_noise, *[np.nan] * max(ranks)])[np.array(ranks) - 1]
+    last = _by_spectrum(ranks, found.above)
     return columns, [*criteria, criterion, last], at_least
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from provenmf.advice.number import RankEvidence, agreed_number, objection_to, rank_evidence
+from provenmf.advice.number import Spectrum, spectrum_of
 from provenmf.arguments import checked
 from provenmf.certificate.uniqueness import ABOUT_PARTS
 from provenmf.data import as_blocks
@@ -33,7 +33,6 @@ class Settings:
 
 SETTINGS = Settings()
 
-RANK_HEADER = ("evidence", "number", "drop", "clear")
 TABLE_HEADER = ("method", "holds", "fails", "unknown", "error", "floor", "bound")
 TABLE_LEGEND = (
     "holds, fails, unknown: conditions of the method's theory; error: relative error; floor: least "
@@ -51,12 +50,12 @@ class Diagnosis:
     ----------
     shape : tuple of int
         Rows and columns of the data.
-    rank : tuple of RankEvidence
-        Suggestions for the number of components, with the drop behind each.
+    spectrum : Spectrum
+        Singular values over the noise, which suggest the number of components.
     n_components : int
         The number that the methods were tried with.
     agreed : bool
-        Whether at least two clear suggestions agree on it, and the rest looks like noise.
+        Whether it is the number of singular values above the noise, and that number is clear.
     certificates : dict
         Certificate of each method tried, by its name.
     refusals : dict
@@ -81,7 +80,7 @@ class Diagnosis:
     """
 
     shape: tuple[int, int]
-    rank: tuple[RankEvidence, ...]
+    spectrum: Spectrum
     n_components: int
     agreed: bool
     certificates: dict[str, Certificate]
@@ -100,7 +99,7 @@ class Diagnosis:
         """Return plain data for JSON."""
         return {
             "shape": list(self.shape),
-            "rank": [{**vars(item), "drop": finite_or_none(item.drop)} for item in self.rank],
+            "over_noise": [finite_or_none(float(ratio)) for ratio in self.spectrum.over_noise],
             "n_components": self.n_components,
             "agreed": self.agreed,
             "recommended": self.recommended,
@@ -110,11 +109,7 @@ class Diagnosis:
         }
 
     def __str__(self) -> str:
-        evidence = [
-            (e.source, str(e.n_components), f"{e.drop:.3g}", "yes" if e.is_clear else "no")
-            for e in self.rank
-        ]
-        sure = "the clear drops agree, and the rest looks like noise"
+        sure = "the data determine it"
         if not self.agreed:
             alone = "the data alone do not determine it"
             sure = "as given; the data alone do not confirm it" if self.given else alone
@@ -127,8 +122,7 @@ class Diagnosis:
         lines = [
             f"{self.shape[0]:,} rows (data points), {self.shape[1]:,} columns",
             *wrapped(turned_note(self.shape)),
-            *("", "Number of components:", *table_lines(RANK_HEADER, evidence)),
-            *wrapped(f"used below: {self.n_components} ({sure})"),
+            *("", *wrapped(f"Number of components: {self.n_components} ({sure}); {self.spectrum}.")),
             *("", *table_lines(TABLE_HEADER, rows)),
         ]
         lines += wrapped(*(f"{m:14}{reason}" for m, reason in self.refusals.items()), indent="  ")
@@ -174,8 +168,8 @@ def diagnose(
     X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
         Rows are data points.
     n_components : int or None, default=None
-        Number of components to try the methods with; None uses the number that the evidence agrees
-        on, or otherwise the suggestion with the largest drop.
+        Number of components to try the methods with; None uses the number of singular values above
+        the noise or, if that is not clear, the one with the largest fall after it.
     methods : str, sequence of str or None, default=None
         The methods to try, in order of preference; None tries those whose certificates can
         establish their conditions from the data alone.
@@ -202,13 +196,9 @@ def diagnose(
     names = named or advised_methods()
     estimators = {method: estimator_class(method) for method in names}
     blocks = as_blocks(X)
-    evidence = rank_evidence(blocks)
-    agreed = agreed_number(evidence)
-    settled = agreed is not None and objection_to(agreed, evidence, blocks) is None
-    given = n_components is not None
+    spectrum, given = spectrum_of(blocks), n_components is not None
     if n_components is None:
-        clearest = max(evidence, key=lambda item: (item.drop, item.n_components > 1))
-        n_components = agreed or clearest.n_components
+        n_components = spectrum.likeliest
     certificates, refusals, polished = {}, {}, None
     for method, estimator in estimators.items():
         try:
@@ -220,9 +210,9 @@ def diagnose(
             polished = HALS(n_components, random_state=0).fit(X).certificate_
     return Diagnosis(
         shape=blocks.shape,
-        rank=tuple(evidence),
+        spectrum=spectrum,
         n_components=n_components,
-        agreed=agreed == n_components and settled,
+        agreed=spectrum.is_clear and n_components == spectrum.above,
         certificates=certificates,
         refusals=refusals,
         polished=polished,

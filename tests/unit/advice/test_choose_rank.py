@@ -15,7 +15,7 @@ from provenmf.advice.choose_rank import (
     _by_unseen_rows,
 )
 from provenmf.advice.nested_fits import _loss, nested_fits
-from provenmf.advice.number import above_noise, noise_spectrum
+from provenmf.advice.number import Spectrum, spectrum
 from provenmf.errors import InvalidInput
 
 
@@ -84,8 +84,8 @@ def test_a_lower_bound_with_little_doubt():
     assert "at least 3 (99.9 %)" in found.verdict
 
 
-def choice(errors, confirmed, values, noise, ranks=(1, 2, 3, 4)):
-    above = above_noise(np.array(values, float), np.array(noise, float))
+def choice(errors, confirmed, over_noise, ranks=(1, 2, 3, 4)):
+    above = Spectrum(np.ones(9), np.array(over_noise, float)).above
     column, unseen, at_least = _by_unseen_rows(ranks, 2, lambda place: (confirmed[place], 1))
     criteria = (_by_held_out(ranks, np.array(errors)), unseen, _by_spectrum(ranks, above))
     return RankChoice((9, 9), ranks, {"confirmed": column}, criteria, at_least=at_least)
@@ -93,7 +93,7 @@ def choice(errors, confirmed, values, noise, ranks=(1, 2, 3, 4)):
 
 def test_criteria_by_hand():
     held = [[0.9, 0.5, 0.201, 0.2]] * 2
-    found = choice(held, [1, 2, 3, 2], [9, 3, 4, 1], [3, 3, 3, 3])
+    found = choice(held, [1, 2, 3, 2], [3, 1, 1.3, 0.3])
     # as good as the best; the largest number with all confirmed; the last above noise
     assert [c.n_components for c in found.criteria] == [3, 3, 3]
     assert np.isnan(found.columns["confirmed"][0])  # the search began at 2 and went up
@@ -101,14 +101,14 @@ def test_criteria_by_hand():
 
 
 def test_the_search_goes_down_to_what_is_confirmed():
-    found = choice([[0.4, 0.3, 0.2, 0.1]] * 2, [1, 1, 3, 4], [9] * 4, [1] * 4)
+    found = choice([[0.4, 0.3, 0.2, 0.1]] * 2, [1, 1, 3, 4], [9] * 4)
     np.testing.assert_array_equal(found.columns["confirmed"], [1, 1, np.nan, np.nan])
     assert found.criteria[1].n_components == 1
 
 
 def test_no_criterion_no_number():
     held = [[0.4, 0.3, 0.2, 0.1]] * 2
-    found = choice(held, [0] * 4, [9] * 4, [1] * 4)
+    found = choice(held, [0] * 4, [9] * 4)
     assert [c.n_components for c in found.criteria] == [None, None, 4]
     assert found.n_components is None and found.range == (4, 4)
     assert RankChoice((9, 9), (1,), {}, ()).range is None
@@ -150,7 +150,7 @@ def test_overdispersed_signatures_are_counted():
 
 def test_noise_has_no_component_beyond_its_mean():
     noise = np.random.default_rng(0).random((80, 30))
-    assert above_noise(*noise_spectrum(noise, 5, np.random.default_rng(1))) <= 1
+    assert spectrum(noise, np.random.default_rng(1), counts=False).above <= 1
 
 
 @pytest.mark.parametrize(
