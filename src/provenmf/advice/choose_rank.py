@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from provenmf.advice.nested_fits import Floats, Job, Loss, fit_all, independent
+from provenmf.advice.nested_fits import Floats, Job, Loss, fit_all
 from provenmf.advice.number import SETTINGS as NOISE, sample, spectrum
 from provenmf.arguments import checked
 from provenmf.budget import generator
@@ -342,7 +342,8 @@ def judge(
     if loss == "least-squares":  # the least error of any product (Eckart & Young 1936)
         squares = found.values**2
         columns["floor"] = np.sqrt([squares[k:].sum() / squares.sum() for k in ranks])
-    columns["value/noise"] = np.array([*found.over_noise, *[np.nan] * max(ranks)])[np.array(ranks) - 1]
+    ratios = np.append(found.over_noise, [np.nan] * max(ranks))  # small data have fewer values
+    columns["value/noise"] = ratios[np.array(ranks) - 1]
     last = _by_spectrum(ranks, found.above)
     return columns, [*criteria, criterion, last], at_least
 

@@ -122,8 +122,10 @@ class Diagnosis:
         lines = [
             f"{self.shape[0]:,} rows (data points), {self.shape[1]:,} columns",
             *wrapped(turned_note(self.shape)),
-            *("", *wrapped(f"Number of components: {self.n_components} ({sure}); {self.spectrum}.")),
-            *("", *table_lines(TABLE_HEADER, rows)),
+            "",
+            *wrapped(f"Number of components: {self.n_components} ({sure}); {self.spectrum}."),
+            "",
+            *table_lines(TABLE_HEADER, rows),
         ]
         lines += wrapped(*(f"{m:14}{reason}" for m, reason in self.refusals.items()), indent="  ")
         return "\n".join([*lines, "", *wrapped(TABLE_LEGEND, *worse), "", *wrapped(self._advice())])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.advice.nested_fits import independent
-from provenmf.data import Block, Blocks
+from provenmf.data import Blocks
 from provenmf.data.door import are_counts
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import squared_row_norms
@@ -125,9 +125,9 @@ def spectrum(
     break up whatever structure the remainder has and keep the size of every entry, so that noise
     may differ from entry to entry (Hong, Sheng & Dobriban 2020, Selecting the number of components
     in PCA via random signflips; deflation: Dobriban & Owen 2019). Differs: signs are drawn for the
-    deflated matrix, since the mean of nonnegative data would count as noise; signs spread what is left
-    in n - k rows and d - k columns over all n and d, so that the noise level is raised by the square
-    root of n d / ((n - k) (d - k)).
+    deflated matrix, since the mean of nonnegative data would count as noise. What is left in n - k
+    rows and d - k columns is spread over all by the signs, so that the level is raised by the
+    square root of n d / ((n - k) (d - k)).
 
     Counts are divided by the square roots of their margins, which equalizes the variance of Poisson
     noise. With `most`, so many values are compared; otherwise until nothing exceeds the noise.
@@ -167,7 +167,7 @@ def sample(blocks: Blocks, rng: np.random.Generator) -> tuple[Floats, list[str]]
     Of larger data these are random rows, and the columns with the most energy.
     """
     n, d = blocks.shape
-    part, columns, most = blocks, np.arange(d), SETTINGS.sample_entries
+    rows, columns, most = np.arange(n), np.arange(d), SETTINGS.sample_entries
     if n * d > most:
         n_columns = min(d, max(100, int(np.sqrt(most)), most // n))
         n_rows = min(n, max(1, most // n_columns))
@@ -179,9 +179,8 @@ def sample(blocks: Blocks, rng: np.random.Generator) -> tuple[Floats, list[str]]
         rows = np.sort(rng.choice(n, n_rows, replace=False))
         order = np.argsort(-np.asarray(blocks.map_reduce(energy)), kind="stable")
         columns = np.sort(order[:n_columns])
-        part = blocks.take(rows)
-    whole: Block = part.everything() if isinstance(part, Blocks) else part
-    matrix = np.ascontiguousarray(as_dense(whole[:, columns]), dtype=np.float64)
+    part = blocks.everything() if len(rows) == n else blocks.take(rows)
+    matrix = np.ascontiguousarray(as_dense(part[:, columns]), dtype=np.float64)
     if np.isinf(matrix).any():
         raise InvalidInput("X has infinite entries: remove them or give finite numbers")
     check_scale(float(np.abs(np.nan_to_num(matrix)).max(initial=0.0)))

@@ -15,7 +15,6 @@ from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
 from provenmf.results import Certificate
 
-
 NOTHING = Spectrum(np.ones(1), np.ones(0))
 
 
