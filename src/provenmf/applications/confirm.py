@@ -13,7 +13,6 @@ from provenmf.arguments import checked
 from provenmf.certificate.evidence import (
     combine,
     confirm_components,
-    log_evalues,
     split_units,
     without_judgement,
 )
@@ -121,9 +120,10 @@ def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
     k, method = len(result.topics), result.factorization.method
     return confirm_components(
         counts,
-        lambda rows: topics_again(counts[rows], k, method),
+        lambda rows: topics_again(counts[rows], k, method, result.settings.start),
         result.topics,
         groups=groups,
+        ways=2,  # anchor words or groups of documents
         counts=True,
         distance=lambda a, b: 50.0 * float(np.abs(a / a.sum() - b / b.sum()).sum()),
         measure="%",
@@ -136,7 +136,7 @@ def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
 
 def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
     """Judge materials by pixels of other tiles of the image."""
-    from provenmf.applications.unmixing import unmix
+    from provenmf.applications.unmixing.search import spectra_again
     from provenmf.io.images import as_cube
 
     pixels, tiles = as_cube(cube, shape=result.image_shape).pixels, groups is None
@@ -145,28 +145,12 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
         side = max(1, int(np.sqrt(len(places) / TILES)))
         line, column = np.divmod(places, result.image_shape[1])
         groups = (line // side) * result.image_shape[1] + column // side
-    settings, k = result.settings, len(result.endmembers)
-
-    def find(rows: NDArray[np.intp]) -> Floats:
-        again = unmix(
-            pixels[rows],
-            k,
-            shape=(len(rows), 1),
-            group=settings.group,
-            scale=settings.scale,
-            certify=False,
-            evidence=False,
-        )
-        # A band that is constant among these pixels was left out: its value is every material's.
-        spectra = np.tile(pixels[rows].mean(axis=0), (len(again.endmembers), 1))
-        spectra[:, again.band_mask] = again.endmembers
-        return spectra
-
     evidence = confirm_components(
         pixels,
-        find,
+        lambda rows: spectra_again(pixels[rows], result),
         result.endmembers,
         groups=groups,
+        ways=3,  # pixels or groups of them, means of the purest, corners of a simplex
         counts=False,
         entries="spectra",
         noun="material",
@@ -205,8 +189,8 @@ def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
     Given their memberships, nodes of the other half have independent edges to the first half, and
     none of these edges was used to find its communities.
     """
-    from provenmf.applications.communities import find_communities
-    from provenmf.certificate.evidence import posterior_shares
+    from provenmf.applications.communities.search import memberships_again
+    from provenmf.certificate.judging import log_evalues, posterior_shares
     from provenmf.io.graphs import as_graph
 
     if groups is not None:
@@ -227,7 +211,7 @@ def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
     versions, log_e = [], []
     for half, other in (halves, halves[::-1]):
         inside = sp.csr_array(adjacency[half][:, half])
-        members = find_communities(inside, k, certify=False, evidence=False).memberships
+        members = memberships_again(inside, k, result.memberships_from)
         profiles = np.asarray((inside.T @ members).T)
         toward = sp.csr_array(adjacency[:, half])
         log_e.append(log_evalues(toward, profiles, half, other, units, True, rng))
@@ -239,6 +223,7 @@ def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
         versions,
         log_e,
         n,
+        ways=3,  # eigenvectors, labels and shares of links
         distance=lambda a, b: 100.0 * float(np.abs(a - b).sum() / max(a.sum() + b.sum(), 1e-300)),
         **words,
     )

@@ -44,7 +44,7 @@ def evidence_on_rows(
         chosen = np.sort(rng.choice(n, MOST_ROWS, replace=False))
     data = blocks.take(chosen) if len(chosen) < n else blocks.everything()
     estimator = estimator_of(result)
-    quiet = {"n_components": k, "certify": False, "callback": None, "verbose": 0}
+    quiet = {"n_components": k, "certify": False, "n_init": 1, "callback": None, "verbose": 0}
     estimator.set_params(**{a: v for a, v in quiet.items() if a in estimator.get_params()})
 
     def find(rows: NDArray[np.intp]) -> NDArray[np.float64]:

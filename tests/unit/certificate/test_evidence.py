@@ -7,14 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import HALS, PoissonNMF
-from provenmf.certificate.evidence import (
+from provenmf.certificate.evidence import combine, confirm_components, numbered_units
+from provenmf.certificate.judging import (
+    _batches,
     _log_evalue,
     _log_wealth,
     block_of_columns,
-    combine,
-    confirm_components,
-    fit_weights_in_place,
-    numbered_units,
+    improve_weights_in_place,
     subtract_likelihood_in_place,
 )
 from provenmf.errors import InvalidInput
@@ -175,21 +174,21 @@ def test_weights_are_those_of_em_on_seen_columns_and_predict_unseen_ones():
     X, H = rng.poisson(2.0, (6, 12)).astype(float), rng.dirichlet(np.ones(12), 3)
     X[2] = 0
     seen = rng.random(12) < 0.6
-    shares, strength, flat = np.array([0.5, 0.3, 0.2]), 2.0, np.full(6, 0.01)
+    prior, strength, flat = np.array([0.5, 0.3, 1.2]), 2.0, np.full(6, 0.01)
     sums = H[:, seen].sum(axis=1)
-    rows, found, loss = sp.csr_array(X), np.zeros((6, 3)), np.zeros(6)
+    rows, found, loss = sp.csr_array(X), rng.random((6, 3)), np.zeros(6)
+    start = found.copy()
     entries = rows.indptr, rows.indices, rows.data, seen, H
-    fit_weights_in_place(*entries, shares, sums, strength, 25, found)
+    improve_weights_in_place(*entries, prior, sums, strength, 25, found)
     subtract_likelihood_in_place(*entries, found, flat, loss)
-    assert not found[2].any()
-    for x, w, own in zip(X, found, loss):
+    assert (found[2] == start[2]).all()
+    for x, v, w, own in zip(X, start, found, loss):
         assert np.isclose(own, -(x * np.log(w @ H + 0.01))[~seen].sum())
         if not x.any():
             continue
         x, part = x[seen], H[:, seen]
-        v = shares * x.sum() / (shares @ sums)
         for _ in range(25):
-            v = v * ((x / (v @ part)) @ part.T) + strength * shares * sums / (shares @ sums)
+            v = v * ((x / (v @ part)) @ part.T) + prior
             v /= sums * (1 + strength / x.sum())
         assert np.allclose(w, v)
 
@@ -279,6 +278,22 @@ def test_versions_nearer_to_other_components_are_not_the_same():
     sure = (np.full(2, 50.0), np.full(2, 50.0))
     assert combine(whole, halves, sure, 100).confirmed == ()
     assert combine(whole, (halves[0], halves[0] + 0.01), sure, 100).confirmed == (0, 1)
+
+
+def test_a_choice_of_the_whole_data_counts():
+    whole, sure = np.eye(2), (np.full(2, 6.0), np.full(2, 6.0))
+    once = combine(whole, (whole, whole), sure, 100)
+    assert combine(whole, (whole, whole), sure, 100, ways=3).error_probabilities == pytest.approx(
+        np.multiply(3, once.error_probabilities)
+    )
+
+
+def test_units_that_judge_together_double_and_stay_whole():
+    units = np.repeat(np.arange(700), 3)
+    parts = list(_batches(np.arange(600, 2100), units, np.random.default_rng(0)))
+    judges = [units[rows] for rows in parts]
+    assert [len(np.unique(some)) for some in judges] == [125, 125, 250]
+    assert len(np.unique(np.concatenate(judges))) == 500 == sum(map(len, parts)) / 2
 
 
 def test_wrong_groups_are_named():

@@ -295,11 +295,9 @@ def _by_links(
         chosen, judged = "labels", None
     if chosen == "spectral":
         return spectral, []
-    found = likelihood_memberships(adjacency, k, spectral.memberships)[chosen]
+    found = _likely(adjacency, spectral.memberships, chosen)
     note = "memberships by the likelihood of the links, not by eigenvectors: "
     if chosen == "labels":
-        # Even where nodes have one community, the shares of their links tell how clearly.
-        found = (found + as_shares(adjacency @ found)) / 2
         note += "each node is mainly in the community where its links are likeliest"
     else:
         note += "memberships are the shares of a node's links"
@@ -313,6 +311,21 @@ def _by_links(
     found[alone] = found[~alone].mean(axis=0)
     order = best_assignment(spectral.memberships.T @ found)[1]  # keep the order of the others
     return Members(found[:, order], alone, source=chosen), [note]
+
+
+def _likely(
+    adjacency: sp.csr_array, spectral: NDArray[np.float64], chosen: str
+) -> NDArray[np.float64]:
+    """Return memberships by the likelihood of the links, "labels" or "shares"."""
+    found = likelihood_memberships(adjacency, spectral.shape[1], spectral)[chosen]
+    # Even where nodes have one community, the shares of their links tell how clearly.
+    return (found + as_shares(adjacency @ found)) / 2 if chosen == "labels" else found
+
+
+def memberships_again(adjacency: sp.csr_array, k: int, source: str) -> NDArray[np.float64]:
+    """Find memberships in a part of a graph from the source that the whole graph has chosen."""
+    spectral = _Search(k, "spa", True, simplex_weights("spa")).quiet(adjacency)
+    return spectral if source == "eigenvectors" else _likely(adjacency, spectral, source)
 
 
 def _representatives(adjacency: sp.csr_array, memberships: NDArray[np.float64]) -> NDArray[np.intp]:

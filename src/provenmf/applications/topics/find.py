@@ -325,7 +325,9 @@ def from_documents(
     return Found(factorization, rows_to_sum_one(positive), settings)
 
 
-def topics_again(matrix: sp.csr_array, n_topics: int, method: str) -> NDArray[np.float64]:
+def topics_again(
+    matrix: sp.csr_array, n_topics: int, method: str, start: str | None
+) -> NDArray[np.float64]:
     """Find topics (k, words) in other documents with the same words, and nothing about them."""
     counts = WordCounts(matrix)
     columns = usable_columns(counts)
@@ -334,7 +336,7 @@ def topics_again(matrix: sp.csr_array, n_topics: int, method: str) -> NDArray[np
     if not estimator_class(method).traits.anchors:
         found = from_documents(counts, settings, method, quiet).topics
     else:
-        view = topic_view(counts, n_topics)
+        view = topic_view(counts, n_topics, start)
         if view.shares is not None:  # anchors would only name these topics
             found = topics_of(view.shares, counts.frequencies)
         else:

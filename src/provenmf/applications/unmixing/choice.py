@@ -57,7 +57,11 @@ MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 
 
 def best_spectra(
-    noise: BandNoise, pixels: Floats, averaged: Spectra, grouped: Floats | None
+    noise: BandNoise,
+    pixels: Floats,
+    averaged: Spectra,
+    grouped: Floats | None,
+    corners: bool | None = None,
 ) -> Spectra | None:
     """Return the means of the purest pixels or the corners of a simplex; None for grouped pixels.
 
@@ -68,16 +72,21 @@ def best_spectra(
     grouped : (k, bands), endmembers among groups of near-identical pixels, if there are any. Where
         spectra vary, or a purest pixel stands alone and may just be odd, they take the place of
         the means if they make unseen pixels likelier.
+    corners : whether to take the simplex, if that was decided before.
     """
     k = len(averaged.endmembers)
     left, noise = noise.left_by(k), noise.widened(k)
     rows = noise.coordinates(pixels[:: -(-len(pixels) // SETTINGS.most_pixels)], k)
     plane = plane_of(rows, vary=left > SETTINGS.noise_alone)
     points = plane.points(rows[plane.holds(rows)])
-    if len(points) < SETTINGS.least_pixels * k * k:
+    if corners is False or len(points) < SETTINGS.least_pixels * k * k:
         return averaged
     means = plane.points(noise.coordinates(averaged.endmembers, k))
-    purest, fixed = means, unseen_log_likelihoods(points, means)
+    if corners:
+        fixed = np.array([-np.inf])  # any simplex beyond the pixels is likelier
+    else:
+        fixed = unseen_log_likelihoods(points, means)
+    purest = means
     alone = averaged.n_averaged is not None and bool((averaged.n_averaged <= 1).any())
     if grouped is not None and (left > SETTINGS.vary or alone):
         groups = plane.points(noise.coordinates(grouped, k))
@@ -118,9 +127,9 @@ def corners_beyond(
     outside = depths(purest, simplex.vertices)
     if (outside < -np.maximum(SETTINGS.far, SETTINGS.outside * heights)).any():
         return None
-    moving = unseen_log_likelihoods(points, purest, simplex)
     if not np.isfinite(fixed).all():
         return simplex
+    moving = unseen_log_likelihoods(points, purest, simplex)
     if not np.isfinite(moving).all():
         return None
     gains = moving - fixed

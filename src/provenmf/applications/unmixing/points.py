@@ -255,10 +255,12 @@ def endmembers_of(
     pixels: NDArray[np.float64],
     factorization: Factorization,
     grouped: NDArray[np.float64] | None = None,
+    corners: bool | None = None,
 ) -> Spectra | None:
     """Return endmembers at their own brightness; with known noise averaged or beyond pixels.
 
-    None where those among groups of pixels, `grouped`, are better.
+    None where those among groups of pixels, `grouped`, are better. `corners` says whether they are
+    beyond pixels, if that was decided before.
     """
     anchors, scales, groups = factorization.anchors, problem.scales, problem.groups
     components = np.asarray(factorization.components, dtype=np.float64)
@@ -267,7 +269,7 @@ def endmembers_of(
         return Spectra(components * deviations * float(scales.mean()))
     if problem.noise is not None:
         averaged = averaged_spectra(problem.noise, pixels, scales, anchors)
-        return best_spectra(problem.noise, pixels, averaged, grouped)
+        return best_spectra(problem.noise, pixels, averaged, grouped, corners)
     spectra, chosen = components * scales[anchors, None], anchors
     if groups is not None and (scales != 1.0).any():
         chosen = exchanged(groups.means, groups.sizes, problem.points, anchors)

@@ -412,6 +412,24 @@ class _Search:
         return bars, notes
 
 
+def spectra_again(pixels: Floats, answer: Unmixing) -> Floats:
+    """Find endmembers in some of the pixels in the way that was chosen for all of them.
+
+    A band that is constant among these pixels is left out: its value is every material's.
+    """
+    cube, settings = as_cube(pixels, shape=(len(pixels), 1)), answer.settings
+    noise = band_noise(cube.pixels) if settings.project else None
+    settings = replace(settings, n_endmembers=len(answer.endmembers), project=noise is not None)
+    options = simplex_weights("spa")
+    problem, found = _Search(cube.pixels, "spa", options).quiet._fitted(settings, noise)
+    corners = settings.project and answer.n_averaged is None
+    spectra = endmembers_of(problem, cube.pixels, found, corners=corners)
+    assert spectra is not None  # no groups were given to choose from
+    whole = np.tile(pixels.mean(axis=0), (len(spectra.endmembers), 1))
+    whole[:, cube.band_mask] = spectra.endmembers
+    return whole
+
+
 def _answer(cube: Cube, found: _Found) -> Unmixing:
     """Return the endmembers with their abundances, maps and pictures."""
     problem, spectra, abundances = found.problem, found.spectra, found.abundances

@@ -6,7 +6,8 @@ If a theorem's condition holds for this explanation, the method provably finds i
 theorem's error, from any data within ε of its noiseless rows; whether nature made the data that way
 no computation can tell.
 
-    GV14     Gillis & Vavasis 2014, Theorem 3: SPA, with f the squared Euclidean length
+    GV14     Gillis & Vavasis 2014, Theorem 3: SPA, with f the squared Euclidean length; for
+             k ≥ 3 the order of its error is tight (Barbarino & Gillis 2024, arXiv 2411.16195)
     Arora13  Arora et al. 2013, Theorem 4.3: FastAnchorWords
     Kumar13  Kumar, Sindhwani & Kambadur 2013: XRAY, for data without noise
 
