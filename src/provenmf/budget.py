@@ -9,12 +9,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
-from functools import cache, partial
-from itertools import count
+from functools import cache, cached_property, partial
 from numbers import Integral, Real
 from queue import SimpleQueue
-from threading import Lock, Thread, get_ident
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -31,30 +30,23 @@ Value = TypeVar("Value")
 SMALL_MATRIX = 2_000_000
 
 
-class computed_once(Generic[Value]):
-    """A cached property.
+if TYPE_CHECKING:
+    computed_once = cached_property
+else:
 
-    As `functools.cached_property`, but without the lock that one holds for all objects of a class
-    up to Python 3.11: threads that fit at once waited for each other, and a process forked from
-    one of them waited for ever. Two threads that ask at once may compute the same value twice.
-    """
+    class computed_once(cached_property):
+        """A cached property without the lock for all objects of a class of Python 3.11.
 
-    def __init__(self, function: Callable[[Any], Value]) -> None:
-        self._function, self.__doc__ = function, function.__doc__
-        self._name = function.__name__
+        Threads that fit at once waited for each other, and a process forked from one of them waited
+        for ever. Two threads that ask at once may compute the same value twice.
+        """
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> computed_once[Value]: ...
-
-    @overload
-    def __get__(self, instance: object, owner: type) -> Value: ...
-
-    def __get__(self, instance: object | None, owner: type) -> computed_once[Value] | Value:
-        if instance is None:
-            return self
-        # Python looks in the instance first, so that this runs only once.
-        value = instance.__dict__[self._name] = self._function(instance)
-        return value
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            """Return the value; Python looks in the instance first, so that this runs once."""
+            if instance is None:
+                return self
+            value = instance.__dict__[self.attrname] = self.func(instance)
+            return value
 
 
 def blas_threads_for(entries: int) -> AbstractContextManager[object]:
@@ -66,22 +58,11 @@ def blas_threads_for(entries: int) -> AbstractContextManager[object]:
     return blas_limited_to(1) if entries < SMALL_MATRIX else nullcontext()
 
 
-class _Limit(NamedTuple):
-    """One active thread limit: its size, the thread that set it, and an identifier."""
-
-    threads: int
-    thread: int
-    number: int
-
-
 class BlasThreads:
     """Limit the threads of BLAS to the smallest number in force.
 
     The setting belongs to the process: the first to enter notes what it was and the last to leave
     restores it, since threads may leave in another order than they came in.
-
-    A signal handler may raise anywhere, also while a limit is set or removed. What is under way is
-    finished first, and whoever leaves removes all limits that its thread has set since it entered.
 
     A fork waits until no thread is changing the setting. Its child has one thread and forgets the
     limits of the others; BLAS keeps the threads it had: starting others in a fork can hang.
@@ -89,8 +70,7 @@ class BlasThreads:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._inside: list[_Limit] = []
-        self._numbers = count()
+        self.limits: dict[object, int] = {}
         self._original: Any = None
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(
@@ -99,58 +79,49 @@ class BlasThreads:
                 after_in_child=self._forget,
             )
 
-    def enter(self, threads: int) -> _Limit:
-        """Allow no more than this number of threads until `leave`."""
-        limit = _Limit(threads, get_ident(), next(self._numbers))
+    @contextmanager
+    def limited_to(self, threads: int) -> Iterator[None]:
+        """Limit BLAS inside the context to this number of threads.
+
+        A signal handler may raise anywhere: the limit is removed all the same. If it raises before
+        a `with` statement has taken over, Python drops this generator, which ends it here, too.
+        """
+        mine = object()
         try:
             with self._lock:
-                if not self._inside:  # without limits: noted before anything is changed
+                if not self.limits:  # noted before anything is changed
                     self._original = blas_controller().limit(limits=None, user_api="blas")
-                self._inside.append(limit)
+                self.limits[mine] = threads
                 self._set()
-        except BaseException:
-            self.leave(limit)
-            raise
-        return limit
-
-    def leave(self, limit: _Limit) -> None:
-        """Remove the limit that `enter` returned, and any left inside it."""
-        raised: BaseException | None = None
-        while True:
-            try:
-                with self._lock:
-                    self._remove(limit)
-                break
-            except BaseException as error:  # by a signal handler
-                raised = error
-        if raised is not None:
-            raise raised
-
-    def _remove(self, limit: _Limit) -> None:
-        """Remove the limit; the same again if it was interrupted."""
-        left = [
-            other
-            for other in self._inside
-            if other.thread != limit.thread or other.number < limit.number
-        ]
-        if left != self._inside or not left:  # a forked process has forgotten it
-            self._inside = left
-            self._set()
+            yield
+        finally:
+            raised: BaseException | None = None
+            while True:
+                try:
+                    with self._lock:
+                        self.limits.pop(mine, None)
+                        self._set()
+                    break
+                except BaseException as error:  # by a signal handler
+                    raised = error
+            if raised is not None:
+                raise raised
 
     def _set(self) -> None:
-        if self._inside:
+        if self.limits:
             before = self._original.get_original_num_threads()["blas"] or 1
-            least = min(limit.threads for limit in self._inside)
-            blas_controller().limit(limits=min(least, before), user_api="blas")
+            least = min(before, *self.limits.values())
+            blas_controller().limit(limits=least, user_api="blas")
         elif self._original is not None:
             self._original.restore_original_limits()
 
     def _forget(self) -> None:
         """Discard the lock and the limits of threads that do not exist in a forked process."""
-        self._lock, self._inside = Lock(), []
+        self._lock, self.limits = Lock(), {}
 
 
 blas_threads = BlasThreads()
+blas_limited_to = blas_threads.limited_to
 
 
 _most: ContextVar[int | None] = ContextVar("provenmf_threads", default=None)
@@ -165,22 +136,6 @@ def set_inside(variable: ContextVar[Value], value: Value) -> Iterator[None]:
         yield
     finally:
         variable.set(before)
-
-
-@contextmanager
-def blas_limited_to(threads: int) -> Iterator[None]:
-    """Limit BLAS inside the context to this number of threads.
-
-    A signal handler may raise as `leave` begins: then it is called again. If one raises before a
-    `with` statement has taken over, Python drops this generator, which ends it the same way.
-    """
-    limit = blas_threads.enter(threads)
-    try:
-        yield
-        blas_threads.leave(limit)
-    except BaseException:
-        blas_threads.leave(limit)
-        raise
 
 
 @contextmanager

@@ -70,7 +70,7 @@ def test_fits_of_two_threads_leave_blas_as_it_was():
         for user in users:
             user.join()
         assert blas_threads() == before
-    assert not blas_threads_inside._inside
+    assert not blas_threads_inside.limits
 
 
 def test_one_setting_for_own_threads_too(monkeypatch):
@@ -183,11 +183,11 @@ def test_a_fork_inside_leaves_nobody_inside():
     with blas_limited_to(1):
         child = os.fork()
     if child == 0:
-        os._exit(5 if not blas_threads_inside._inside else 1)
+        os._exit(5 if not blas_threads_inside.limits else 1)
     leave.set()
     other.join()
     assert ended_with(child, seconds=30) == 5
-    assert not blas_threads_inside._inside
+    assert not blas_threads_inside.limits
 
 
 def ended_with(child, *, seconds):
@@ -274,7 +274,7 @@ def test_a_signal_handler_that_raises_leaves_no_limit():
                     for_row_slices(lambda rows: X[rows].sum(), 60, slice_rows=10)
                     with at_most(1), blas_limited_to(1):
                         pass
-            assert blas_threads() == before and not blas_threads_inside._inside
+            assert blas_threads() == before and not blas_threads_inside.limits
             assert available_threads() == most
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -29,7 +29,7 @@ from provenmf.budget import computed_once
 from provenmf.certificate.singular_values import RankBound, gram_is_formed, least_relative_error
 from provenmf.data import Block, Blocks, Part, Rows
 from provenmf.data.base import joined
-from provenmf.data.door import RowHashes, divided, fingerprint, row_hashes
+from provenmf.data.door import divided, fingerprint, row_hashes
 from provenmf.linalg.hull import Model, nearest_points
 from provenmf.linalg.norms import (
     SAFE_LENGTHS,
@@ -62,7 +62,7 @@ class Measurement:
     lengths, sums, residuals : (n,), ‖x‖, Σ x and ‖x − wC‖ of each row; largest : max |x_ij|;
         lowest : the smallest entry, or zero.
     cross : XCᵀ (n, k), left where the rows are; weights_data : WᵀX (k, d); gram : XᵀX or None;
-        hashes : of the entries.
+        hashes : digests of the rows.
     """
 
     lengths: Floats
@@ -70,7 +70,7 @@ class Measurement:
     residuals: Floats
     largest: float
     lowest: float
-    hashes: RowHashes
+    hashes: bytes
     cross: Rows
     weights_data: Floats
     gram: Floats | None
@@ -81,16 +81,16 @@ def measure(
 ) -> Measurement:
     """Measure in one pass; `products` asks for cross and weights_data, `gram` for XᵀX."""
 
-    def of_block(block: Block, w: Floats, row: range) -> tuple[tuple[Any, ...], Part]:
+    def of_block(block: Block, w: Floats) -> tuple[tuple[Any, ...], Part]:
         rows = _sparse_rows if sp.issparse(block) else _dense_rows
         with np.errstate(over="ignore", invalid="ignore"):
             found, cross, weights_data = rows(block, w, components, products)
             matrix = [gram_of_columns(block)] if gram else []
-            hashes = row_hashes(block, row.start)
+            hashes = row_hashes(block)
             bounds = np.array(entry_range(block))
             return (hashes, weights_data, *matrix), (found.T, bounds, cross)
 
-    sums, kept = blocks.sum_and_keep(of_block, weights, range(blocks.n_rows))
+    sums, kept = blocks.sum_and_keep(of_block, weights)
     hashes, weights_data, *matrix = sums
     ends: list[Floats] = []
 

@@ -6,19 +6,15 @@ precision nothing is lost up to 1e60; beyond that a matrix is refused, with the 
 usable, since parameters in the units of the data (a start, a noise level) must be scaled with it.
 
 The fingerprint of a matrix is its shape and a cryptographic hash of its entries, however it is
-stored. A row has one form that depends on its values alone: the number of nonzero entries, their
-columns and their bits, or, unless they are few, -1 and all bits. Groups of consecutive rows are
-hashed by SHA-256, the fastest cryptographic hash of Python since processors have instructions for
-it. The digests of all groups are hashed again with the shape. Blocks may end anywhere: rows of a
-group that other blocks complete are stored until the parts meet.
+stored: BLAKE2b of the digests of all rows. That of a row hashes the columns and the bits of its
+nonzero entries, or, unless they are few, all bits.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
-from operator import itemgetter
+from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.data.base import Block, Blocks, MappedBlocks, Progress, tree_sum
+from provenmf.data.base import Block, Blocks, MappedBlocks, Progress
 from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy
 from provenmf.data.memory import MemoryBlocks, ObservedBlocks
 from provenmf.errors import InvalidInput
@@ -158,10 +154,10 @@ class Entries(NamedTuple):
 def examine_entries(blocks: Blocks) -> Entries:
     """Validate all entries in one pass; fingerprint blocks that may change later."""
     look = _examined_and_hashed if blocks.may_differ else _examined
-    seen = list(blocks.each(look, range(blocks.n_rows)))
+    seen = list(blocks.each(look))
     if blocks.may_differ:
-        hashes = tree_sum(found[1] for _, _, found in seen)
-        blocks.first_seen = fingerprint(blocks.shape, blocks.dtype, hashes)
+        hashes = (found[1] for _, _, found in seen)
+        blocks.first_seen = fingerprint(blocks.shape, blocks.dtype, *hashes)
         seen = [(start, stop, found[0]) for start, stop, found in seen]
     found = np.array([counts for _, _, counts in seen])
     invalid, negative, missing = found[:, [0, 1, 3]].sum(axis=0).astype(int).tolist()
@@ -172,11 +168,11 @@ def examine_entries(blocks: Blocks) -> Entries:
     return Entries(invalid, missing, negative, float(found[:, 2].max()), where)
 
 
-def _examined_and_hashed(block: Block, rows: range) -> tuple[Any, RowHashes]:
-    return _examined(block, rows), row_hashes(block, rows.start)
+def _examined_and_hashed(block: Block) -> tuple[Any, bytes]:
+    return _examined(block), row_hashes(block)
 
 
-def _examined(block: Block, rows: range) -> tuple[int, int, float, int, int]:
+def _examined(block: Block) -> tuple[int, int, float, int, int]:
     """Count entries not finite and below zero, the largest absolute value, NaN, the first bad row.
 
     Data that are finite and nonnegative, as most are, show it by their least and largest entry.
@@ -243,134 +239,64 @@ def check_unchanged(first: str, last: str, where: str = "X") -> None:
 
 def fingerprint_of(blocks: Blocks) -> str:
     """Return shape, precision and a hash of the entries; equal matrices have equal ones."""
-    found = blocks.map_reduce(_hashed, range(blocks.n_rows))
+    found = blocks.map_reduce(row_hashes)
     if isinstance(blocks, ObservedBlocks):  # a missing entry is not a zero
-        return fingerprint(blocks.shape, blocks.dtype, found, row_hashes(blocks.places, 0))
+        return fingerprint(blocks.shape, blocks.dtype, found, row_hashes(blocks.places))
     return fingerprint(blocks.shape, blocks.dtype, found)
-
-
-def _hashed(block: Block, rows: range) -> RowHashes:
-    return row_hashes(block, rows.start)
 
 
 # Fingerprints
 
 DIGEST = 16  # bytes
-WHOLE = -1  # stands before a row all of whose entries follow
-# Rows with more nonzero entries than one in this many are written whole: finding the nonzero ones
+# Rows with more nonzero entries than one in this many are hashed whole: finding the nonzero ones
 # would take longer than to hash all.
 SPARSE = 8
+STEP_ENTRIES = 1 << 18  # that are converted at a time
 
 
-class Written(NamedTuple):
-    """Consecutive rows of a group in the common form.
-
-    first, size : place of the first row in the group, and the number of rows.
-    content : counts of nonzero entries, columns and values of sparse rows, and whole rows.
-    """
-
-    first: int
-    size: int
-    content: tuple[bytes | memoryview, ...]
-
-
-@dataclass(frozen=True)
-class RowHashes:
-    """Hashes of some rows; those of neighboring blocks are added.
-
-    size : rows of a group.
-    groups : digest of each complete group, by its number.
-    open : for a group that is not complete, its rows so far.
-    """
-
-    size: int
-    groups: dict[int, bytes]
-    open: dict[int, tuple[Written, ...]]
-
-    def __add__(self, other: RowHashes) -> RowHashes:
-        groups = self.groups | other.groups
-        unfinished = {
-            number: self.open.get(number, ()) + other.open.get(number, ())
-            for number in self.open.keys() | other.open.keys()
-        }
-        for number, parts in list(unfinished.items()):
-            if sum(part.size for part in parts) == self.size:
-                groups[number] = _digest(number, parts)
-                del unfinished[number]
-        return RowHashes(self.size, groups, unfinished)
-
-    def digests(self) -> bytes:
-        """Return the digests of all groups in their order; the last one may be short."""
-        whole = self.groups | {number: _digest(number, p) for number, p in self.open.items()}
-        return b"".join(whole[number] for number in sorted(whole))
-
-
-def _digest(number: int, parts: tuple[Written, ...]) -> bytes:
-    """Hash the rows of one group: its place, then each kind of content of all its rows."""
-    made, ordered = sha256(number.to_bytes(8, "little")), sorted(parts, key=itemgetter(0))
-    for kind in zip(*(part.content for part in ordered)):
-        for content in kind:
-            made.update(content)
-    return made.digest()[:DIGEST]
-
-
-def row_hashes(block: Matrix, first_row: int) -> RowHashes:
-    """Return the hashes of a block of rows that begins at `first_row`."""
+def row_hashes(block: Matrix) -> bytes:
+    """Return the digests of the rows, one after the other, so that those of blocks add up."""
     rows, columns = block.shape
-    size = max(64, 8192 // max(columns, 1))
-    found = RowHashes(size, {}, {})
     stored_in_row = block.nnz / max(rows, 1) if is_sparse(block) else columns
-    step = max(size, int((1 << 18) / max(stored_in_row, 1)))
-    for start in range(0, rows, step):
-        counts, few, many = _in_one_form(block[start : start + step])
-        whole = np.concatenate([[0], np.cumsum(counts == WHOLE)])
-        ends, indices = few.indptr, few.indices.astype(np.int64)
-        edges = [*range(size - (first_row + start) % size, len(counts), size)]
-        groups: dict[int, bytes] = {}
-        unfinished: dict[int, tuple[Written, ...]] = {}
-        for a, b in zip([0, *edges], [*edges, len(counts)], strict=True):
-            number, row = divmod(first_row + start + a, size)
-            stored = slice(ends[a - whole[a]], ends[b - whole[b]])
-            content = counts[a:b], indices[stored], few.data[stored], many[whole[a] : whole[b]]
-            if b - a == size:
-                views = tuple(array.data.cast("B") if array.size else b"" for array in content)
-                groups[number] = _digest(number, (Written(row, size, views),))
-            elif b > a:
-                copies = tuple(array.tobytes() for array in content)
-                unfinished[number] = (Written(row, b - a, copies),)
-        found = found + RowHashes(size, groups, unfinished)
-    return found
+    step = max(1, int(STEP_ENTRIES / max(stored_in_row, 1)))
+    return b"".join(_digests(block[start : start + step]) for start in range(0, rows, step))
 
 
-def _in_one_form(block: Matrix) -> tuple[NDArray[np.int64], sp.csr_array, NDArray[np.float64]]:
-    """Return the nonzero entries of each row, or WHOLE; the sparse rows; the rows that are whole.
+def _digests(block: Matrix) -> bytes:
+    """Return the digests of a few rows, which depend on their values alone.
 
-    The form depends on the values alone: stored zeros, entries given twice and the sign of a zero
-    do not matter.
+    Stored zeros, entries given twice and the sign of a zero do not matter.
     """
     if is_sparse(block):
         if not (block.has_canonical_format and block.data.all()):
             block = block.copy()
             block.sum_duplicates()
             block.eliminate_zeros()
-        counts = np.diff(block.indptr).astype(np.int64)
+        counts = np.diff(block.indptr)
     else:
-        counts = np.count_nonzero(block, axis=1).astype(np.int64)
-    is_whole = SPARSE * counts > block.shape[1]
-    few = block[~is_whole] if is_whole.any() else block  # indexing copies
-    many = block if is_whole.all() else block[is_whole]
-    plus_zero = np.add(as_dense(many), 0.0, dtype=np.float64, order="C")  # minus zero becomes zero
-    sparse_rows = sp.csr_array(few).astype(np.float64, copy=False)
-    return np.where(is_whole, WHOLE, counts), sparse_rows, plus_zero
+        counts = np.count_nonzero(block, axis=1)
+    whole = SPARSE * counts > block.shape[1]
+    full = np.add(as_dense(block[whole]), 0.0, dtype=np.float64, order="C")  # -0.0 becomes 0.0
+    few = sp.csr_array(block[~whole]).astype(np.float64, copy=False)
+    columns, values = few.indices.astype(np.int64), few.data
+    found = np.empty(len(counts), f"S{DIGEST}")
+    found[whole] = [_digest(row.data) for row in full]
+    found[~whole] = [
+        _digest(columns[a:b].tobytes() + values[a:b].tobytes())
+        for a, b in pairwise(few.indptr.tolist())
+    ]
+    return found.tobytes()
 
 
-def fingerprint(shape: tuple[int, int], dtype: Any, *hashes: RowHashes) -> str:
+def _digest(content: bytes | memoryview) -> bytes:
+    return blake2b(content, digest_size=DIGEST).digest()
+
+
+def fingerprint(shape: tuple[int, int], dtype: Any, *hashes: bytes) -> str:
     """Return shape, precision and digest in one line, e.g. "40x3 float64 9f2c…"."""
     name = f"{shape[0]}x{shape[1]}"
-    made = sha256(name.encode())
-    for rows in hashes:
-        made.update(rows.digests())
-    return f"{name} {np.dtype(dtype).name} {made.hexdigest()[: 2 * DIGEST]}"
+    found = _digest(name.encode() + b"".join(hashes)).hex()
+    return f"{name} {np.dtype(dtype).name} {found}"
 
 
 def same_values(one: str, other: str) -> bool:
