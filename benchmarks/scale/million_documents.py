@@ -1,6 +1,6 @@
 """Topics of a million documents, end to end: `provenmf topics` from jsonl and from counts.
 
-Documents are drawn from a topic model a block at a time and written to a folder as texts (jsonl)
+Documents are drawn from a topic model and written to a folder as texts (jsonl)
 and as counts with their vocabulary. Then the command runs
 on each as anyone would run it, with certificate and report (from texts with --max-share 1, since
 the most frequent words of the model are no stop words), and what it found is compared with the
@@ -23,7 +23,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from provenmf import load
-from provenmf.datasets.corpora import TopicCorpus, more_documents, topic_corpus
+from provenmf.datasets.corpora import TopicCorpus, topic_corpus
 from provenmf.metrics.topics import match_topics
 
 BLOCK = 20_000
@@ -44,30 +43,19 @@ def words(number: int) -> list[str]:
     return [f"{a}{b}{c}x" for (a, b, c), _ in zip(product(SYLLABLES, repeat=3), range(number))]
 
 
-def blocks(first: TopicCorpus, n_documents: int, length: float) -> Iterator[TopicCorpus]:
-    """The documents, the same at every call."""
-    for number, start in enumerate(range(0, n_documents, BLOCK)):
-        size = min(BLOCK, n_documents - start)
-        yield more_documents(first, size, words_per_document=length, random_state=number)
-
-
-def write_corpus(
-    folder: Path, first: TopicCorpus, n_documents: int, length: float
-) -> dict[str, Any]:
+def write_corpus(folder: Path, corpus: TopicCorpus) -> dict[str, Any]:
     """Write texts.jsonl, counts.npz and words.txt; their sizes."""
-    names = np.array(words(first.counts.shape[1]), dtype=object)
+    counts = corpus.counts
+    names = np.array(words(counts.shape[1]), dtype=object)
     rng = np.random.default_rng(0)
 
-    parts = []
     with open(folder / "texts.jsonl", "w") as file:
-        for block in blocks(first, n_documents, length):
-            write_texts(file, block.counts, names, rng)
-            parts.append(block.counts.astype(np.int32))
-    counts = sp.csr_array(sp.vstack(parts, format="csr"))
-    sp.save_npz(folder / "counts.npz", counts, compressed=False)
+        for start in range(0, counts.shape[0], BLOCK):
+            write_texts(file, counts[start : start + BLOCK], names, rng)
+    sp.save_npz(folder / "counts.npz", counts.astype(np.int32), compressed=False)
     (folder / "words.txt").write_text("\n".join(names))
     sizes = {path.name: f"{path.stat().st_size / 1e6:.0f} MB" for path in sorted(folder.iterdir())}
-    return {"documents": n_documents, "words": len(names), "nonzeros": counts.nnz, **sizes}
+    return {"documents": counts.shape[0], "words": len(names), "nonzeros": counts.nnz, **sizes}
 
 
 def write_texts(file: Any, counts: sp.csr_array, names: Any, rng: np.random.Generator) -> None:
@@ -113,19 +101,17 @@ def memory_of(process: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") + sum(memory_of(int(child)) for child in children)
 
 
-def compared(result: Path, first: TopicCorpus, n_documents: int, length: float) -> dict[str, Any]:
+def compared(result: Path, corpus: TopicCorpus) -> dict[str, Any]:
     """Errors against the truth: mean and worst L1 distance of topics, and of the weights."""
     found: Any = load(result)
-    place = {word: column for column, word in enumerate(words(first.counts.shape[1]))}
-    topics = np.zeros((len(found.topics), first.counts.shape[1]))
+    place = {word: column for column, word in enumerate(words(corpus.counts.shape[1]))}
+    topics = np.zeros((len(found.topics), corpus.counts.shape[1]))
     topics[:, [place[word] for word in found.vocabulary.tolist()]] = found.topics
-    match = match_topics(topics, first.topics)
-    block = next(blocks(first, n_documents, length))
-    weights = found.document_weights[: len(block.weights)]
+    match = match_topics(topics, corpus.topics)
     return {
         "topics, L1": round(match.mean_distance, 4),
         "worst": round(float(match.distances.max()), 4),
-        "weights, L1": round(match.weight_distance(weights, block.weights), 4),
+        "weights, L1": round(match.weight_distance(found.document_weights, corpus.weights), 4),
         "result": f"{result.stat().st_size / 1e6:.0f} MB",
         "report": f"{result.with_suffix('.html').stat().st_size / 1e6:.2f} MB",
     }
@@ -147,19 +133,25 @@ def main() -> None:
     n_documents = BLOCK if chosen.quick else chosen.documents
     folder = chosen.folder or Path(tempfile.mkdtemp(prefix="provenmf-"))
     folder.mkdir(parents=True, exist_ok=True)
-    first = topic_corpus(
-        2, chosen.words, chosen.topics, word_concentration=0.01, zipf=1.0, random_state=11
+    corpus = topic_corpus(
+        n_documents,
+        chosen.words,
+        chosen.topics,
+        words_per_document=chosen.length,
+        word_concentration=0.01,
+        zipf=1.0,
+        random_state=11,
     )
     try:
         if not (folder / "counts.npz").exists():
-            print(json.dumps(write_corpus(folder, first, n_documents, chosen.length)), flush=True)
+            print(json.dumps(write_corpus(folder, corpus)), flush=True)
         for form in chosen.forms:
             result = folder / f"{form.partition('.')[0]}-found.npz"
             arguments = ["topics", form, "-k", str(chosen.topics), "-o", result.name, "--force"]
             texts = form.endswith(".jsonl")
             arguments += ["--max-share", "1"] if texts else ["--vocabulary", "words.txt"]
             row = {"from": form, **run([*arguments, *chosen.options], folder)}
-            row |= compared(result, first, n_documents, chosen.length)
+            row |= compared(result, corpus)
             tokens = n_documents * chosen.length
             print(json.dumps({**row, "minimax": round(np.sqrt(chosen.words / tokens), 4)}))
     finally:

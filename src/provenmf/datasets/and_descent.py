@@ -18,14 +18,13 @@ NOISE is any of these with `noise_level` γ > 0: each row gets normal noise of l
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.budget import generator
 from provenmf.datasets.sample import Sample
-from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.errors import InvalidInput
 
 Array = NDArray[np.float64]
 Seed = int | np.random.Generator | None
@@ -125,15 +124,6 @@ def topic_components(n_components: int, n_columns: int, *, random_state: Seed = 
     common_words = rng.dirichlet(np.full(n_columns - n_components, 0.1), n_components)
     share = rng.uniform(0.01, 0.1, n_components)
     return np.hstack([np.diag(share), (1.0 - share)[:, None] * common_words])
-
-
-def load_topics(path: str | Path) -> Array:
-    """Read components (k, d) from an `.npz` file with a word-topic matrix `A` (d, k)."""
-    try:
-        with np.load(path, allow_pickle=False) as content:
-            return np.ascontiguousarray(content["A"].T, dtype=np.float64)
-    except (OSError, ValueError, KeyError) as error:
-        raise UnreadableFile(f"{path} has no word-topic matrix 'A' ({error})") from error
 
 
 def start_nearby(

@@ -110,24 +110,6 @@ def topic_corpus(
     return TopicCorpus(counts, topics, weights, anchors)
 
 
-def more_documents(
-    corpus: TopicCorpus,
-    n_documents: int,
-    *,
-    words_per_document: float = 80.0,
-    concentration: float = 0.1,
-    random_state: int | np.random.Generator | None = None,
-) -> TopicCorpus:
-    """Draw more documents from the topics of a corpus, for corpora made block by block.
-
-    The other arguments are those of `topic_corpus`.
-    """
-    rng = generator(random_state)
-    weights = rng.dirichlet(np.full(len(corpus.topics), concentration), n_documents)
-    counts = _draw_documents(rng, corpus.topics, weights, words_per_document)
-    return TopicCorpus(counts, corpus.topics, weights, corpus.anchor_words)
-
-
 def _draw_documents(
     rng: np.random.Generator, topics: Floats, weights: Floats, words_per_document: float
 ) -> sp.csr_array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import collections
+import glob
 import gzip
 import io
 import lzma
@@ -18,9 +19,10 @@ import secrets
 import signal
 import stat
 import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
@@ -34,6 +36,7 @@ LARGEST_RATIO = 200
 # Names and counts are made for each row and column of a sparse matrix, stored entries or not.
 FREE_LINES = 20_000_000
 STEP_BYTES = 2**24
+ABANDONED_SECONDS = 3600
 PACKED = {".gz": gzip.open, ".xz": lzma.open}
 
 _lifted: ContextVar[bool] = ContextVar("provenmf_unlimited", default=False)
@@ -305,32 +308,18 @@ def _removed_at_the_end(name: str) -> Iterator[None]:
 
 
 def _open_neighbour(target: Path) -> tuple[int, str]:
-    """Open a new file beside the target; its name tells which process writes it."""
-    name = target.parent / f".{target.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}.part"
+    """Open a new file beside the target."""
+    name = target.parent / f".{target.name[:100]}.{secrets.token_hex(4)}.part"
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     return os.open(name, flags, 0o666), str(name)
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove temporary files left by killed processes."""
-    start = f".{target.name[:100]}."
-    for file in target.parent.iterdir():
-        number = file.name.removeprefix(start).partition(".")[0]
-        ours = file.name.startswith(start) and file.name.endswith(".part") and number.isdecimal()
-        if ours and not _is_running(int(number)):
-            file.unlink(missing_ok=True)
-
-
-def _is_running(process: int) -> bool:
-    if os.name != "posix":  # on other systems signal 0 would end the process
-        return True
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
+    """Remove temporary files that nobody has written to for long: their process was killed."""
+    for file in target.parent.glob(f".{glob.escape(target.name[:100])}.*.part"):
+        with suppress(OSError):  # another process may have removed it
+            if time.time() - file.stat().st_mtime > ABANDONED_SECONDS:
+                file.unlink()
 
 
 def _cannot(path: Path, error: OSError) -> InvalidInput:

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from provenmf.data import LocalRows
 from provenmf.datasets import and_descent as data_sets
 from provenmf.datasets.sample import Sample
+from provenmf.io.matrices import read_matrix
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.methods.and_descent.guarantee import general_correlation
 from provenmf.methods.and_descent.kernels import after_gradient_steps
@@ -292,7 +293,8 @@ def topics(settings: Settings) -> Array:
     """Return the word-topic matrix, one topic per row."""
     k, _, d, _ = sizes(settings)
     if settings.data is not None:
-        return data_sets.load_topics(settings.data / "nips" / "anchor_topics_100.npz")[:k]
+        found = read_matrix(settings.data / "nips" / "anchor_topics_100.npz", "A")
+        return np.ascontiguousarray(found.T[:k], dtype=np.float64)
     return data_sets.topic_components(k, d, random_state=settings.seed)
 
 

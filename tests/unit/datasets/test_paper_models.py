@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from provenmf.datasets.and_descent import (
-    load_topics,
     sample_dirichlet,
     sample_fresh_covariance,
     sample_logistic_normal,
@@ -24,7 +23,7 @@ from provenmf.datasets.purification import (
     warm_start,
 )
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
-from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.errors import InvalidInput
 from provenmf.linalg.left_inverse import left_inverse, mixing_of, symmetric_norm
 
 TOPICS = topic_components(8, 40, random_state=0)
@@ -83,14 +82,6 @@ def test_noise_and_starts_have_the_size_asked_for():
     outside = start_nearby(TOPICS, in_span=0.0, out_of_span=2.0, random_state=0)
     lengths = np.linalg.norm(outside - TOPICS, axis=1) / np.linalg.norm(TOPICS, axis=1)
     np.testing.assert_allclose(lengths, 2.0, rtol=0.35)
-
-
-def test_topics_from_a_file(tmp_path):
-    np.savez(tmp_path / "topics.npz", A=TOPICS.T)
-    np.testing.assert_array_equal(load_topics(tmp_path / "topics.npz"), TOPICS)
-    np.savez(tmp_path / "other.npz", B=TOPICS)
-    with pytest.raises(UnreadableFile, match="word-topic"):
-        load_topics(tmp_path / "other.npz")
 
 
 @pytest.mark.parametrize("angle", [0.1, 1.21, np.pi / 2])
