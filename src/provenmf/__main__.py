@@ -1,5 +1,6 @@
 """The command `provenmf`, also as `python -m provenmf`."""
 
+import io
 import os
 import signal
 import sys
@@ -14,12 +15,10 @@ def main() -> None:
     if ours:  # half-loaded libraries turn Ctrl-C into other errors
         signal.signal(signal.SIGINT, stop_at_once)
     sys.unraisablehook = interrupt_again
-    open_closed_streams()
+    open_streams()
     try:
         from provenmf.cli.main import main as run
-        from provenmf.cli.messages import open_streams
 
-        open_streams()
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         run()
@@ -39,8 +38,8 @@ def stop_at_once(*_: object) -> None:
         os._exit(130)
 
 
-def open_closed_streams() -> None:
-    """Replace standard streams that the caller has closed by the null device.
+def open_streams() -> None:
+    """Replace standard streams that the caller has closed by the null device; print any letter.
 
     Otherwise the next file that is opened takes the place of one, and libraries write into it.
     """
@@ -53,6 +52,9 @@ def open_closed_streams() -> None:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def interrupt_again(lost: "sys.UnraisableHookArgs") -> None:

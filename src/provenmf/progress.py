@@ -5,6 +5,7 @@ Everything goes to standard error, so that standard output stays clean for resul
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -118,7 +119,15 @@ class Progress:
                 share = f"{self._done / self.steps:.0%} done" if self.steps and self._done else ""
                 said = [f"{clock_time(now - self._started)} passed", share, self.time_left()]
                 line = f"{self._text}: {', '.join(filter(None, said))}"
-                print(line, file=sys.stderr, flush=True)
+                tell(line)
+
+
+def tell(text: str) -> None:
+    """Print to standard error, as long as it has a reader."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def clock_time(seconds: float) -> str:

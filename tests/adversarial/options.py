@@ -58,7 +58,7 @@ COMMANDS = (
     ["--help"],
     ["generate", "--help"],
     ["generate"],
-    ["reproduce", "--list"],
+    ["reproduce"],
     ["fit", "missing.npy"],
 )
 

@@ -73,25 +73,17 @@ class Analysis:
         options = shared()
         # The automatic choice begins with HALS, the only one of its methods that takes long.
         estimator = estimator_class("hals" if method == "auto" else method)
-        known = estimator().get_params()
-        if options.max_iter is not None and "max_iter" not in known:
-            raise InvalidInput(
-                f"{estimator.__name__} makes no iterations",
-                argument="max_iter",
-                remedy="leave out {argument}",
-            )
         announce_compilation()
         title = f"{estimator.__name__} on {printable(self.data.name)}"
-        self.progress = Progress(title, steps=options.max_iter or known.get("max_iter", rank))
+        self.progress = Progress(title, steps=estimator().get_params().get("max_iter", rank))
         with _limits(), naming(self.data), self.progress:
-            given: dict[str, Any] = {
+            yield {
                 "callback": self.progress.row,
                 "on_interrupt": "return",
                 "random_state": options.random_state,
                 "certify": not options.no_certify,
-                "evidence": not options.no_evidence,
+                "evidence": not options.no_certify,
             }
-            yield given | ({} if options.max_iter is None else {"max_iter": options.max_iter})
 
     def finish(self, result: Factorization | Answer) -> None:
         """Write the result, its report and its tables, and say what was found."""
@@ -169,14 +161,6 @@ def refuse_overwriting(path: Path, option: str = "--output") -> None:
     """Refuse to overwrite a file unless --force was given."""
     if path.exists() and not shared().force:
         raise InvalidInput(f"{path} exists: choose another name with {option}, or add --force")
-
-
-def check_output(path: Path, endings: tuple[str, ...], option: str, *inputs: Path | None) -> None:
-    """Refuse a name for another file before any time is spent."""
-    if path.suffix.lower() not in endings:
-        raise InvalidInput(f"{option} {path}: end it in {' or '.join(endings)}")
-    check_writable(path, *inputs)
-    refuse_overwriting(path, option)
 
 
 def is_report(page: Path) -> bool:

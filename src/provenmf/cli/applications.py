@@ -12,7 +12,7 @@ import typer
 from provenmf.cli import options
 from provenmf.cli.analysis import Analysis, read_column
 from provenmf.cli.options import option
-from provenmf.errors import InvalidInput, printable
+from provenmf.errors import printable
 
 
 def topics(
@@ -238,10 +238,6 @@ def signatures(
         --reference COSMIC.txt
     """
     analysis = Analysis(data, reference)
-    if options.shared().max_iter is not None:
-        raise InvalidInput(
-            "the search ends by itself", argument="max_iter", remedy="leave out {argument}"
-        )
     from provenmf.applications.signatures import find_signatures
     from provenmf.applications.signatures.catalogue import labelled
 

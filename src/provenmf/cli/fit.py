@@ -32,6 +32,9 @@ def fit(
         ),
     ] = None,
     groups: options.Groups = None,
+    max_iter: Annotated[
+        int | None, options.option("--max-iter N", "Maximum number of iterations.")
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         options.option(
@@ -74,6 +77,8 @@ def fit(
         if isinstance(table.matrix, Blocks):
             table.matrix.progress = analysis.progress.rows_read
         judged = more.pop("evidence") and not known
+        if max_iter is not None:
+            known["max_iter"] = analysis.progress.steps = max_iter
         result = factorize(
             table.matrix, n_components, method=method, checkpoint=checkpoint, **known, **more
         )

@@ -7,7 +7,6 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import wraps
 from typing import Any, get_type_hints
 
@@ -16,14 +15,13 @@ import typer
 from provenmf import __version__
 from provenmf.cli import options
 from provenmf.cli.applications import communities, parts, signatures, topics, unmix
-from provenmf.cli.examples import demo, generate
+from provenmf.cli.demo import demo
 from provenmf.cli.fit import diagnose, fit, rank
 from provenmf.cli.messages import (
     INTERRUPTED,
     OUTSIDE,
     complain,
     is_misuse,
-    limit_columns,
     misuse_in_one_line,
     one_line,
     show_bug,
@@ -32,7 +30,6 @@ from provenmf.cli.messages import (
 from provenmf.cli.reproduce import reproduce
 from provenmf.cli.saved import certify, label, report
 from provenmf.errors import was_interrupted
-from provenmf.io.files import unlimited
 
 app = typer.Typer(
     name="provenmf",
@@ -63,18 +60,16 @@ def provenmf(version: options.Version = False) -> None:
 def register(command: Callable[..., None], *used: str) -> None:
     """Add a command with its own options and these of the shared ones."""
     shared = inspect.signature(options.Shared).parameters
-    taken = (*used, *options.ALWAYS)
     hints = options.HINTS | get_type_hints(command, include_extras=True)
     parameters = [
         *inspect.signature(command).parameters.values(),
-        *(shared[name] for name in taken),
+        *(shared[name] for name in used),
     ]
 
     @wraps(command)
     def run(**arguments: Any) -> None:
-        options.set_shared(**{name: arguments.pop(name) for name in taken})
-        with unlimited() if options.shared().no_limits else nullcontext():
-            command(**arguments)
+        options.set_shared(**{name: arguments.pop(name) for name in used})
+        command(**arguments)
 
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [p.replace(annotation=hints[p.name]) for p in parameters]
@@ -92,8 +87,7 @@ register(diagnose, *options.READING, "json")
 register(certify, *options.READING, "json")
 register(report, "force")
 register(label)
-register(reproduce, "json", "force", "random_state")
-register(generate, "force", "random_state")
+register(reproduce, "json", "random_state")
 register(demo, "force")
 
 
@@ -113,13 +107,14 @@ def main() -> None:
 
 
 def _exit_code(arguments: list[str]) -> int:
-    limit_columns()
     known = all_options()
     warnings.showwarning = lambda message, category, *where, **more: show_warning(
         message, category, known
     )
     try:
         code = app(arguments or ["--help"], prog_name="provenmf", standalone_mode=False)
+    except SystemExit as stop:  # click's own, with 1, if the reader of its output has gone away
+        return 0 if stop.code == 1 else INTERRUPTED
     except (Exception, KeyboardInterrupt) as error:
         if was_interrupted(error):
             code = INTERRUPTED
@@ -127,8 +122,6 @@ def _exit_code(arguments: list[str]) -> int:
             complain(f"Error: {misuse_in_one_line(error)}")
             return 2
         elif isinstance(error, OUTSIDE):
-            if "--debug" in arguments:
-                raise
             complain(f"Error: {one_line(error, known)}")
             return 2
         else:

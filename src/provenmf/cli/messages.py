@@ -1,82 +1,37 @@
 """Output of the command line: standard output, errors and warnings.
 
-Nothing in a text can steer the terminal, a reader that has gone away is no error, and arguments of
-the library are named as the options that were typed. An error about the input is one line; anything
-that is not an error of provenmf's own, of the machine's memory or of its files is a bug, and is
-shown as one.
+Nothing in a text can steer the terminal, and arguments of the library are named as the options
+that were typed. An error about the input is one line; anything that is not an error of provenmf's
+own, of the machine's memory or of its files is a bug, and is shown as one.
 """
 
 from __future__ import annotations
 
-import errno
-import io
-import os
 import shutil
-import sys
 import traceback
 from collections.abc import Container
 from textwrap import wrap
 from typing import Any
 
 from provenmf.errors import Message, Naming, ProvenmfError, printable, shortened
+from provenmf.progress import tell
 
 # Errors that have their cause outside the program.
 OUTSIDE = (ProvenmfError, OSError, MemoryError)
-NARROWEST, WIDEST, READABLE = 20, 200, 80
+NARROWEST, WIDEST = 20, 80
 INTERRUPTED = 130  # what shells call the exit after Ctrl-C
 # The number of components has a name in each application, and -k on the command line.
 NUMBERS = ("n_components", "n_topics", "n_communities", "n_endmembers", "n_parts")
 
 
-class _Patient(io.FileIO):
-    """A standard stream that ignores a closed reader."""
-
-    gone = False
-
-    def write(self, content: Any) -> int:
-        """Write, ignoring a closed pipe; report a full disk once."""
-        if self.gone:
-            return len(content)
-        try:
-            return super().write(content) or 0
-        except OSError as error:
-            self.gone = True
-            if error.errno in (errno.EPIPE, errno.EBADF):
-                return len(content)
-            raise
-
-
-def open_streams() -> None:
-    """Make standard output and error tolerate closed pipes and any character."""
-    for name, number in (("stdout", 1), ("stderr", 2)):
-        stream = getattr(sys, name)
-        if type(stream) is io.TextIOWrapper:
-            raw = io.BufferedWriter(_Patient(number, "w", closefd=False))
-            patient = io.TextIOWrapper(
-                raw, stream.encoding, "backslashreplace", line_buffering=True, write_through=True
-            )
-            setattr(sys, name, patient)
-        elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def limit_columns() -> None:
-    """Clip COLUMNS to plausible widths, or unset it if invalid; libraries fail on other values."""
-    told = os.environ.get("COLUMNS", "")
-    if not told.isdecimal() or int(told) == 0:
-        os.environ.pop("COLUMNS", None)
-    else:
-        os.environ["COLUMNS"] = str(min(max(int(told), NARROWEST), WIDEST))
-
-
 def text_width() -> int:
     """Return the output width in columns, limited for readability."""
-    return min(shutil.get_terminal_size().columns, READABLE)
+    return min(max(shutil.get_terminal_size().columns, NARROWEST), WIDEST)
 
 
-def say(text: str, *, err: bool = False) -> None:
+def say(text: str) -> None:
     """Print a text as it is, without what could steer the terminal."""
-    print(printable(text), file=sys.stderr if err else sys.stdout, flush=True)
+    print(printable(text), flush=True)
 
 
 def say_json(content: object) -> None:
@@ -90,7 +45,7 @@ def say_wrapped(text: str, *, indent: str = "") -> None:
     """Print a sentence in lines of the terminal's width."""
     lines = wrap(
         printable(text).replace(" %", "\u00a0%"),  # stays with its number
-        max(text_width(), NARROWEST),
+        text_width(),
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
@@ -99,11 +54,8 @@ def say_wrapped(text: str, *, indent: str = "") -> None:
 
 
 def complain(text: str) -> None:
-    """Write to standard error; ignore a closed stream."""
-    try:
-        say(text, err=True)
-    except OSError:
-        return
+    """Write to standard error."""
+    tell(printable(text))
 
 
 def as_typed(options: Container[str]) -> Naming:

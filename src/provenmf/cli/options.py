@@ -61,12 +61,8 @@ class Shared:
     json: Annotated[bool, option("--json", "Print the result as JSON.")] = False
     force: Annotated[bool, option("--force", "Overwrite existing output files.")] = False
     no_report: Annotated[bool, option("--no-report", "Do not write the HTML report.")] = False
-    no_certify: Annotated[bool, option("--no-certify", "Do not compute the certificate.")] = False
-    no_evidence: Annotated[
-        bool, option("--no-evidence", "Do not judge components on unseen rows.")
-    ] = False
+    no_certify: Annotated[bool, option("--no-certify", "No certificate, no evidence.")] = False
     random_state: Annotated[int, option("--random-state NUMBER", "Random seed.", min=0)] = 0
-    max_iter: Annotated[int | None, option("--max-iter N", "Maximum number of iterations.")] = None
     memory: Annotated[
         str | None,
         option(
@@ -80,21 +76,13 @@ class Shared:
             "--n-jobs N", "Threads, and processes that count words. Default: one per core (-1)."
         ),
     ] = None
-    no_limits: Annotated[
-        bool,
-        option(
-            "--no-limits", "Also read compressed files that expand to far more than their size."
-        ),
-    ] = False
-    debug: Annotated[bool, option("--debug", "Show the full traceback of an error.")] = False
 
 
 _present: ContextVar[Shared] = ContextVar("provenmf_shared", default=Shared())  # noqa: B039
 HINTS = get_type_hints(Shared, include_extras=True)
-# Options of how data are read; every command has the next ones, an analysis all others.
+# Options of how data are read; an analysis has all others.
 READING = ("key", "transpose")
-ALWAYS = ("no_limits", "debug")
-ANALYSIS = tuple(name for name in HINTS if name not in (*READING, *ALWAYS))
+ANALYSIS = tuple(name for name in HINTS if name not in READING)
 
 
 def set_shared(**given: Any) -> None:

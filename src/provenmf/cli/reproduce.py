@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.analysis import refuse_overwriting
 from provenmf.cli.messages import say, say_json, say_wrapped
 from provenmf.cli.options import option
 from provenmf.errors import InvalidInput
@@ -22,10 +21,9 @@ DOCUMENT = Path("docs/reproduction.md")
 
 
 def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(help="Experiments; see --list.")] = None,
-    show_list: Annotated[
-        bool, option("--list", "List every table and figure with its status, and exit.")
-    ] = False,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Experiments. If omitted, all are listed.")
+    ] = None,
     everything: Annotated[bool, option("--all", "Run all experiments.")] = False,
     quick: Annotated[bool, option("--quick", "Use small sizes; each takes seconds.")] = False,
     data: Annotated[
@@ -46,13 +44,13 @@ def reproduce(
 
     \b
     Examples:
-      provenmf reproduce --list
+      provenmf reproduce                         lists tables and figures
       provenmf reproduce cones-fig1 --quick
       provenmf reproduce merit-table4 --data ~/nmf-data
       provenmf reproduce --all --quick --output results
       provenmf reproduce --write-docs
     """
-    if show_list:
+    if not (names or everything or write_docs):
         _show_list(output)
         return
     from provenmf.reproduce import catalogue
@@ -62,14 +60,10 @@ def reproduce(
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise InvalidInput(
-            f"{', '.join(unknown)} is not an experiment: see provenmf reproduce --list"
+            f"{', '.join(unknown)} is not an experiment: `provenmf reproduce` lists them"
         )
-    if not wanted and not write_docs:
-        raise InvalidInput("name an experiment, or use --list to see them all")
     if data is not None and not data.is_dir():
         raise InvalidInput(f"--data {data} is not a folder: give the one that holds the data sets")
-    for name in wanted:
-        refuse_overwriting(output / f"{name}.json")
     from provenmf.reproduce.claims import Settings
     from provenmf.reproduce.results import Result
 

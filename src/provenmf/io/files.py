@@ -79,7 +79,7 @@ def too_large(path: Path, what: str) -> TooLarge:
     """Return the error for a file that goes beyond the limits."""
     return TooLarge(
         f"{path} {what}, which a file of {path.stat().st_size / 1000:,.0f} kB should not: if you "
-        "trust it, read it inside provenmf.io.unlimited(), or with --no-limits"
+        "trust it, read it in Python inside provenmf.io.unlimited()"
     )
 
 

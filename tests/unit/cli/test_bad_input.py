@@ -43,8 +43,8 @@ WRONG = [
     ("topics gap.csv -k 2", ["it has name, a, b", "--field"]),
     ("communities empty.csv -k 2", ["empty.csv"]),
     ("unmix cube.npy -k 3 --shape wide", ["wide", "95x95"]),
-    ("reproduce fig99", ["fig99", "--list"]),
-    ("reproduce", ["--list"]),
+    ("reproduce fig99", ["fig99", "lists them"]),
+    ("fit good.csv -k 2 -m spa --max-iter 3", ["--max-iter 3 is not an option"]),
 ]
 
 
@@ -95,13 +95,6 @@ def test_a_bug_is_shown_as_a_bug(run, separable, monkeypatch):
     assert "Traceback" in ran.err and "not aligned" in ran.err
     assert "This is a bug in provenmf" in ran.err
     assert not [line for line in ran.err.splitlines() if line.startswith("Error: ")]
-
-
-def test_debug_shows_the_traceback(run, separable):
-    from provenmf.errors import InvalidInput
-
-    with pytest.raises(InvalidInput):
-        run("fit", separable, "-k", 2, "-m", "magic", "--debug")
 
 
 def test_messages_name_the_file_and_the_option(run, tmp_path):

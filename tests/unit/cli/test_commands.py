@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import provenmf
-from provenmf.cli.examples import MODELS
 from provenmf.io.records import load
 
 
@@ -111,15 +110,6 @@ def test_parts_of_images(run, tmp_path):
     assert run("certify", "images-result.npz", "images.npz").code == 0
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_generated_data_hold_the_truth(run, tmp_path, model):
-    assert "random_state" not in run("generate").out
-    ran = run("generate", model, "--random-state", 3)
-    assert ran.code == 0, ran
-    with np.load(tmp_path / f"{model}.npz", allow_pickle=False) as sample:
-        assert {"weights", "memberships", "abundances"} & set(sample.files)
-
-
 def test_diagnose_in_words_and_as_json(run, separable):
     ran = run("diagnose", separable, "--methods", "spa,cones")
     assert ran.code == 0, ran
@@ -130,10 +120,10 @@ def test_diagnose_in_words_and_as_json(run, separable):
 
 
 def test_reproduce_lists_every_table_and_figure(run):
-    ran = run("reproduce", "--list")
+    ran = run("reproduce")
     assert ran.code == 0
     assert_readable(ran.out)
-    rows = json.loads(run("reproduce", "--list", "--json").out)
+    rows = json.loads(run("reproduce", "--json").out)
     assert all(row["name"] in ran.out for row in rows)  # names can be copied
     assert {"and-fig1", "and-table1", "cones-fig1", "merit-table4"} <= {row["name"] for row in rows}
 
@@ -146,12 +136,6 @@ def test_version_and_options_that_a_command_does_not_have(run, separable):
     # Versions of click quote the option differently.
     assert ran.code == 2 and ran.err.startswith("Error: No such option")
     assert "--max-iter" in ran.err and "see provenmf report --help" in ran.err
-
-
-def test_signatures_take_no_maximum_of_iterations(run, tmp_path):
-    (tmp_path / "tumors.csv").write_text("tumor,C>A,C>T\na,1,2\nb,3,4\n")
-    ran = run("signatures", "tumors.csv", "--max-iter", 3)
-    assert ran.code == 2 and "leave out --max-iter" in ran.err
 
 
 def test_mail_leaves_out_headers_and_certify_does_the_same(run, tmp_path):
@@ -210,7 +194,7 @@ def test_documents_have_names_from_a_column(run, tmp_path, corpus):
 
 def test_a_fit_goes_on_from_its_checkpoint(run, separable):
     common = ["fit", separable, "-m", "hals", "--max-iter", 20, "--no-report", "--no-certify"]
-    common += ["--no-evidence", "--checkpoint", "kept", "-k"]
+    common += ["--checkpoint", "kept", "-k"]
     for output in ("one.npz", "two.npz"):
         assert run(*common, 3, "-o", output).code == 0
     assert load("one.npz") == load("two.npz")

@@ -145,7 +145,7 @@ def test_the_list_has_every_experiment_of_the_package():
 
 def test_the_list_is_shown_without_importing_an_experiment():
     code = (
-        "import sys; from provenmf.cli.main import app; app(['reproduce', '--list'], "
+        "import sys; from provenmf.cli.main import app; app(['reproduce'], "
         "standalone_mode=False); assert 'provenmf.reproduce.merit' not in sys.modules; "
         "assert 'sklearn' not in sys.modules"
     )
