@@ -114,7 +114,7 @@ def _same_data(fit: Fit, stored: str) -> Certificate:
     """Compare the fingerprint of the data with that in the result, which anyone can edit."""
     name, theorem = "data that the result names", "fingerprint"
     if not stored:
-        note = "the result holds no fingerprint of its data: it was made by version 0.1"
+        note = "the result holds no fingerprint of its data"
         return Certificate(fit.method, (Check(name, theorem, "unknown", note=note),))
     if same_values(stored, fit.fingerprint):
         return Certificate(fit.method, (Check(name, theorem, "holds"),))
