@@ -206,8 +206,7 @@ class WordSpectrum:
         """Return more eigenpairs, to a lower accuracy."""
         n_words, known = self.vectors.shape
         width = min(known + more, n_words)
-        size = (n_words, min(width + EXTRA, n_words) - known)
-        start = np.hstack([self.vectors, np.random.default_rng(0).standard_normal(size)])
+        start = first_guess(self.vectors, width)
         return _spectrum(self.pairs, start, width, accuracy=ROUGH, capped=self.capped)
 
     def along(self, directions: Floats) -> WordSpectrum:
@@ -224,7 +223,7 @@ def word_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
     """
     n_words = counts.shape[1]
     k = min(k, n_words)
-    start = np.random.default_rng(0).standard_normal((n_words, min(k + EXTRA, n_words)))
+    start = first_guess(np.empty((n_words, 0)), k)
     pairs = WordPairs(counts, document_weights(counts, k))
     spectrum = _spectrum(pairs, start, k, accuracy=ACCURACY, capped=False)
     if pairs.trace() <= BURSTY * spectrum.values[:k].sum():
@@ -232,6 +231,18 @@ def word_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
     counts = counts.capped(MOST_REPEATS)
     pairs = WordPairs(counts, document_weights(counts, k))
     return _spectrum(pairs, spectrum.vectors, k, accuracy=ACCURACY, capped=True)
+
+
+def first_guess(known: Floats, k: int) -> Floats:
+    """Return columns to start from: the known ones and random ones, or all of the space.
+
+    Random columns of all of the space can be dependent to single precision.
+    """
+    n_words, columns = known.shape
+    if k + EXTRA >= n_words:
+        return np.eye(n_words)
+    drawn = np.random.default_rng(0).standard_normal((n_words, k + EXTRA - columns))
+    return np.hstack([known, drawn])
 
 
 def _spectrum(

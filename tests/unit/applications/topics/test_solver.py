@@ -104,6 +104,15 @@ def test_standard_errors_of_words_are_right_on_average():
     assert np.mean(ratio) == pytest.approx(1, abs=0.2)
 
 
+@pytest.mark.parametrize("n_words", [12, 24, 50])
+def test_as_many_eigenpairs_as_words(n_words):
+    """Random columns of all of the space were dependent in single precision, and one was lost."""
+    rng = np.random.default_rng(n_words)
+    spectrum = word_spectrum(WordCounts(sp.csr_array(1.0 * (rng.random((150, n_words)) < 0.3))), 5)
+    whole = spectrum.widened(n_words - 5)
+    np.testing.assert_allclose(whole.vectors.T @ whole.vectors, np.eye(n_words), atol=1e-5)
+
+
 def formed_points(counts, spectrum):
     """Mean contexts of words in some of the documents, by the definition."""
     dense = counts.toarray()
