@@ -100,7 +100,7 @@ def missing(case, share):
 @sentence(r"Nothing is proved about the parts themselves on this data\.")
 def nothing(case):
     """Wrong beside a bound that is about the parts, and for a single part with its weight."""
-    about = ("unique", "surviving", "corners", "anchor_noise", "group_noise", "mixing")
+    about = ("unique", "corners", "anchor_noise", "group_noise", "mixing")
     proved = [n for n in case.certificate.bounds if any(word in n for word in about)]
     return not proved and "component_turn_degrees" not in case.certificate.measures
 
@@ -311,16 +311,6 @@ def vacuous(case, noise, scaled, also, least):
     else:
         largest = away.max() * case.unit
     return scaled == also and float(least) <= largest * (1 + 1e-6)
-
-
-@sentence(
-    rf"Proved of (\d+) of the (\d+) anchors {PURE_ROWS}: it{NEAR} is a corner of the noise-free "
-    rf"data, if noise changed no {OF_ROWS} by more than the anchors leave of it, or of a typical "
-    r"one\."
-)
-def one_by_one(case, count, k, radius, near, scaled):
-    case = statements.with_scaled_rows(case, scaled is not None)
-    return int(k) == len(case.record.anchors) and statements.beyond_own_noise(case, int(count))
 
 
 @sentence(

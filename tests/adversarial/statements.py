@@ -312,21 +312,6 @@ def inside_other_balls(case, anchor, points, noise, typical, left_out):
     return ball_hull_distance(target, others) < typical * (1 - 1e-6) - 1e-12
 
 
-@statement(BOUNDS, "surviving_anchors", "scaled_surviving_anchors")
-def beyond_own_noise(case, value):
-    """No more anchors than the others lie in the hull of balls around the other rows."""
-    points, *balls = balls_of(case)
-    radius = max(v for n, v in case.certificate.measures.items() if n.endswith("anchor_radius"))
-
-    def survives(anchor):
-        def near(n):
-            return _squared(exact.minus(points[n], points[anchor])) <= Fraction(radius) ** 2
-
-        return not inside_other_balls(case, anchor, points, *balls, near)
-
-    return sum(survives(anchor) for anchor in case.record.anchors) >= value
-
-
 @statement(BOUNDS, "located_corners", "scaled_located_corners")
 def located(case, value):
     """So many distances are stated, each less than half of that to the next anchor."""

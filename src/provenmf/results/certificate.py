@@ -268,9 +268,6 @@ PROVED = {
     "mixture of other rows, if noise changed no row by more than",
     "anchor_group_noise": "each anchor, or a row as near to it as "
     "stated below, is a corner of the noise-free data, if noise changed no row by more than",
-    "surviving_anchors": "anchors, or rows as near to them as stated below, that are "
-    "corners of the noise-free data, if noise changed no row by more than its own distance to the "
-    "mixtures of the anchors, or the median of these where that is more: at least",
     "located_corners": "anchors with a corner of the noise-free data nearer than half way to the "
     "next anchor, if noise changed no row by more than its own distance to the mixtures of the "
     "anchors, or the median of these where that is more: at least",

@@ -356,16 +356,14 @@ def margin_statements(points: Explanation) -> Certificate:
     if least > 0 and least / 2 >= unavoidable_noise(points):
         name = f"{scaled}anchor_{'group_' if margins.left_out else ''}noise"
         bounds[name] = least * unit / 2
-    surviving, distances = 0, np.empty(0)
-    if points.fit.affords(1e-7 * points.fit.given.stored_entries):
-        surviving, distances = beyond_own_noise(points)
+    distances = np.empty(0)
+    if points.fit.affords(4e-7 * points.fit.given.stored_entries + 0.003 * len(margins.lower)):
+        distances = corner_distances(points, own_noise(points))
     located = distances[np.isfinite(distances)]
-    if surviving:
-        bounds[f"{scaled}surviving_anchors"] = float(surviving)
     if located.size:
         bounds[f"{scaled}located_corners"] = float(located.size)
         measures[f"{scaled}corner_distance"] = tuple((distances * unit).tolist())
-    check = check_margins(points, margins, surviving, located)
+    check = check_margins(points, margins, located)
     return Certificate(
         points.fit.method,
         checks=(*vertices_are_no_rows(points.fit), check),
@@ -374,19 +372,13 @@ def margin_statements(points: Explanation) -> Certificate:
     )
 
 
-def beyond_own_noise(points: Explanation) -> tuple[int, Floats]:
-    """Count the anchors that survive noise up to each row's own residual, or the typical one.
+def own_noise(points: Explanation) -> Floats:
+    """Return the residual of each row, or the typical one where that is more.
 
-    And bound the distance of each anchor to a corner under that noise; infinite if unproved. The
-    anchors explain themselves without any noise; theirs is taken to be typical.
+    The anchors explain themselves without any noise; theirs is taken to be typical.
     """
     counted = slice(None) if points.factors is None else points.factors != 0
-    noise = np.maximum(points.distances, float(np.median(points.distances[counted])))
-    surviving = margins_of(points, noise).lower > noise[points.anchors]
-    distances = np.full(len(surviving), np.inf)
-    if points.fit.affords(3e-7 * points.fit.given.stored_entries + 0.003 * len(surviving)):
-        distances = corner_distances(points, noise)
-    return int(np.count_nonzero(surviving)), distances
+    return np.maximum(points.distances, float(np.median(points.distances[counted])))
 
 
 def corner_distances(points: Explanation, noise: Floats) -> Floats:
@@ -434,10 +426,10 @@ def unavoidable_noise(points: Explanation) -> float:
     return least / sums if sums > 0 else 0.0
 
 
-def check_margins(points: Explanation, margins: Margins, surviving: int, located: Floats) -> Check:
+def check_margins(points: Explanation, margins: Margins, located: Floats) -> Check:
     """Check that the explanation certifies itself: every anchor survives the noise it claims.
 
-    `surviving` anchors survive each row's own noise, which leaves corners `located` near anchors.
+    `located` are the distances of corners from anchors under each row's own noise.
     """
     least, noise, unit = float(margins.lower.min()), points.largest, points.unit
     status: Status = "unknown"
@@ -474,15 +466,13 @@ def check_margins(points: Explanation, margins: Margins, surviving: int, located
             f"{not_proved}, but no fit of this rank explains every {rows} to within "
             f"{rounded_down(floor * unit)}."
         )
-    if status != "holds" and (surviving or located.size):
-        proved, what = surviving, f"it{or_near} is a corner of the noise-free data"
-        if located.size > surviving:
-            within = rounded_up(float(located.max()) * unit, 4)
-            proved, what = located.size, f"a corner of the noise-free data is within {within} of it"
+    if status != "holds" and located.size:
+        within = rounded_up(float(located.max()) * unit, 4)
         words = (  # the verdict has room for one sentence
-            f"Proved of {proved} of the {len(points.anchors)} anchors (rows taken as pure examples "
-            f"of components): {what}, if noise changed no {rows} by more than the anchors leave of "
-            f"it, or of a typical one. {words}"
+            f"Proved of {located.size} of the {len(points.anchors)} anchors (rows taken as pure "
+            f"examples of components): a corner of the noise-free data is within {within} of it, "
+            f"if noise changed no {rows} by more than the anchors leave of it, or of a typical "
+            f"one. {words}"
         )
     return Check(MARGIN, "margin", status, 2 * noise * unit, least * unit, note, in_words=words)
 
