@@ -101,9 +101,9 @@ def transitions(rng, k, sizes):
 
 @rival("other_fit_mixing")
 def other_parts(case, reach, rng):
-    """No mixing between the two distances gives nonnegative factors."""
+    """No nearer mixing gives nonnegative factors."""
     weights, components = balanced(case.rounded)
-    least = case.certificate.bounds.get("nearby_fit_mixing", 0.0) + 1e-6
+    least = 1e-6
     if least >= reach:
         return
     sizes = np.exp(rng.uniform(np.log(least), np.log(reach * (1 - MARGIN)), 200))

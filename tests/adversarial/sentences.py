@@ -148,16 +148,6 @@ def another(case):
 
 
 @sentence(
-    r"The parts are nearly unique: others nearby with the same product mix each of these with at "
-    r"most {N} of the others\."
-)
-def nearly(case, most):
-    bound = case.certificate.bounds["nearby_fit_mixing"]
-    freedom = statements.pair_freedom(case.rounded)
-    return Fraction(most) >= Fraction(bound) and freedom <= Fraction(bound)
-
-
-@sentence(
     r"The parts are not unique: others with the same product exist, and one part can turn by at "
     r"least {N} degrees\."
 )

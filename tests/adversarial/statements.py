@@ -536,16 +536,11 @@ def pair_freedom(case):
     return most
 
 
-@statement(BOUNDS, "nearby_fit_mixing")
-def nearby_mixing(case, value):
-    return 0 < value < case.certificate.bounds["other_fit_mixing"]
-
-
 @statement(BOUNDS, "other_fit_mixing")
 def mixing(case, value):
-    """No change of one part by another, and no random one, lies between the two distances."""
+    """No change of one part by another, and no random one, is nearer."""
     case = case.rounded
-    if pair_freedom(case) > Fraction(case.certificate.bounds.get("nearby_fit_mixing", 0.0)):
+    if pair_freedom(case) > 0:
         return False
     k = len(case.components)
     peaks = 2.0 ** np.frexp(case.components.max(axis=1))[1]
@@ -557,13 +552,9 @@ def mixing(case, value):
         np.fill_diagonal(change, 0)
         change *= 0.999 * value * rng.random() / np.linalg.norm(change)
         transition = np.eye(k) + change
-        size = np.linalg.norm(change)
-        near = size <= case.certificate.bounds.get("nearby_fit_mixing", 0.0)
-        if (
-            not near
-            and (weights @ transition >= 0).all()
-            and (np.linalg.solve(transition, components) >= 0).all()
-        ):
+        if (weights @ transition >= 0).all() and (
+            np.linalg.solve(transition, components) >= 0
+        ).all():
             return False
     return 0 < value < 1
 

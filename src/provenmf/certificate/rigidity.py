@@ -6,17 +6,17 @@ W A and A⁻¹ H. Near this one A = I + T with zero diagonal, since the diagonal
     (W T)_rj ≥ −W_rj                          for all r, j
     −(T H)_ic ≥ −H_ic − (T²(I + T)⁻¹H)_ic     for all i, c.
 
-Write chosen entries as C t ≥ −v, with t the k(k − 1) entries of T and v ≥ 0. Put τ = ‖T‖_F; the
-second-order term is at most τ²/(1 − τ) times the length of the column of H. For y ≥ 0 let a(y) be
-the sum of y times the chosen entries and b(y) that of y times those lengths, so that
-yᵀv ≤ a + b τ²/(1 − τ). By Stiemke's lemma one y for all unknowns proves that no other factorization
-is near: with r = Cᵀy and s the least singular value of diag(y) C,
+Entries that are zero say C t ≥ −v, with t the k(k − 1) entries of T and v ≥ 0 the second-order
+terms. With τ = ‖T‖_F these are at most τ²/(1 − τ) times the length of the column of H. For y ≥ 0
+let b(y) be the sum of y times those lengths, so that yᵀv ≤ b τ²/(1 − τ). By Stiemke's lemma one y
+for all unknowns proves that no other factorization is near: with r = Cᵀy and s the least singular
+value of diag(y) C,
 
-    s‖t‖ ≤ Σ y|Ct| ≤ yᵀCt + 2 yᵀv,   hence   (s − ‖r‖) τ ≤ 2a + 2b τ²/(1 − τ).
+    s‖t‖ ≤ Σ y|Ct| ≤ yᵀCt + 2 yᵀv,   hence   (s − ‖r‖) τ ≤ 2b τ²/(1 − τ),
 
-Where the chosen entries are exact zeros a = 0, and τ = 0 or τ ≥ (s − ‖r‖)/(s − ‖r‖ + 2b). This is
-infinitesimal rigidity (Krone & Kubjas 2021) with a distance. A linear program finds y, but what is
-claimed does not rest on its having been solved well.
+and τ = 0 or τ ≥ (s − ‖r‖)/(s − ‖r‖ + 2b). This is infinitesimal rigidity (Krone & Kubjas 2021) with
+a distance. A linear program finds y, but what is claimed does not rest on its having been solved
+well.
 
 No other factorization at all, near or far, is proved with integers.
 Points x ≥ 0 of dimension k are sufficiently scattered if their cone contains
@@ -37,7 +37,6 @@ Qhull makes of vertices in one plane, may be among them; they cover nothing.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -113,14 +112,6 @@ ROUNDED = 2.0**-43
 NEGLIGIBLE = 1e-8
 
 
-@dataclass(frozen=True)
-class Isolation:
-    """Every other factorization of the product has ‖T‖_F at most `freedom` or at least `reach`."""
-
-    freedom: float
-    reach: float
-
-
 class Entries:
     """The entries of W and H, numbered in one row, as conditions on T.
 
@@ -139,18 +130,13 @@ class Entries:
             rounding = scaled < ROUNDED
             scaled[rounding] = plain[rounding] = 0.0
         self.k = len(components)
-        self.values = np.concatenate([self.weights.ravel(), self.components.ravel()])
+        values = np.concatenate([self.weights.ravel(), self.components.ravel()])
         lengths = np.linalg.norm(self.components, axis=0)
         self.lengths = np.concatenate([np.zeros(self.weights.size), np.tile(lengths, self.k)])
         useful = np.concatenate(
             [np.repeat(self.weights.any(axis=1), self.k), np.tile(lengths > 0, self.k)]
         )
-        self.zeros: Indices = np.flatnonzero((self.values == 0) & useful)
-        self._useful = useful
-
-    def up_to(self, size: float) -> Indices:
-        """Return the entries that are at most `size`."""
-        return np.flatnonzero((self.values <= size) & self._useful)
+        self.zeros: Indices = np.flatnonzero((values == 0) & useful)
 
     def slack(self, transition: Array) -> Array:
         """Return C t for all entries: those of W T and −T H."""
@@ -184,21 +170,25 @@ class Entries:
 
 @dataclass(frozen=True)
 class Search:
-    """Result of the linear programs: an isolation, a direction, or a reason for neither."""
+    """Result of the linear programs: a distance, a direction, or a reason for neither.
 
-    isolation: Isolation | None = None
+    Every other factorization of the product has ‖T‖_F of at least `reach`.
+    """
+
+    reach: float | None = None
     direction: Array | None = None
     reason: str = ""
 
 
-def search(entries: Entries, allowed: Indices) -> Search:
-    """Find y that isolates the factorization, or T that none of the `allowed` entries forbids.
+def search(entries: Entries) -> Search:
+    """Find y that isolates the factorization, or T that none of the zeros forbids.
 
     max Σ (C t)_e subject to C t ≥ 0, |t| ≤ 1 over a part of the entries; its optimum is 0 where
     they isolate, and y = 1 + its multipliers. Otherwise its t is tried on all entries, and those
     that it violates join.
     """
-    chosen = allowed if len(allowed) <= AT_ONCE else _extreme(entries, allowed)
+    zeros = entries.zeros
+    chosen = zeros if len(zeros) <= AT_ONCE else _extreme(entries)
     for _ in range(ROUNDS):
         matrix = entries.matrix(chosen)
         if matrix.shape[0] == 0:
@@ -216,11 +206,11 @@ def search(entries: Entries, allowed: Indices) -> Search:
         multipliers = np.maximum(1 - program.ineqlin.marginals, 0.0)
         found = from_stiemke(entries, chosen, matrix, multipliers)
         if found is not None:
-            return Search(isolation=found)
+            return Search(reach=found)
         direction = entries.transition(program.x)
         if np.abs(direction).max() <= NEGLIGIBLE:
             return Search(reason="rigid within rounding only")
-        more = _violated(entries, allowed, direction)
+        more = _violated(entries, direction)
         if len(np.setdiff1d(more, chosen)) == 0:
             return Search(direction=direction)
         chosen = np.union1d(chosen, more)
@@ -229,8 +219,8 @@ def search(entries: Entries, allowed: Indices) -> Search:
 
 def from_stiemke(
     entries: Entries, chosen: Indices, matrix: sp.csr_array, multipliers: Array
-) -> Isolation | None:
-    """Return what y = `multipliers` ≥ 0 proves, with rounding; None if nothing."""
+) -> float | None:
+    """Return the distance that y = `multipliers` ≥ 0 proves, with rounding; None if nothing."""
     used = multipliers > 0
     if np.count_nonzero(used) < matrix.shape[1]:
         return None
@@ -238,9 +228,9 @@ def from_stiemke(
     scaled = rows.toarray() * y[:, None]
     # the products above are rounded; each is off by u times itself
     s = least_stretch(np.ascontiguousarray(scaled.T)) - EPS * float(np.linalg.norm(scaled))
-    residual = _residual(rows, y)
-    a, b = float(y @ entries.values[kept]), float(y @ entries.lengths[kept])
-    return _roots(s - residual, 2 * a, 2 * b)
+    s -= _residual(rows, y)
+    b = 2 * float(y @ entries.lengths[kept]) * (1 + 1e-9)
+    return s / (s + b) * (1 - 1e-9) if s > 0 else None
 
 
 def _residual(matrix: sp.csr_array, y: Array) -> float:
@@ -249,34 +239,20 @@ def _residual(matrix: sp.csr_array, y: Array) -> float:
     return float(np.linalg.norm(np.abs(matrix.T @ y) + rounding)) * (1 + 1e-9)
 
 
-def _roots(s: float, a: float, b: float) -> Isolation | None:
-    """Solve s τ = a + b τ²/(1 − τ), that is (s + b) τ² − (s + a) τ + a = 0."""
-    if not s > 0:
-        return None
-    a, b = a * (1 + 1e-9), b * (1 + 1e-9)
-    discriminant = (s + a) ** 2 - 4 * a * (s + b)
-    if discriminant <= 0:
-        return None
-    larger = (s + a + math.sqrt(discriminant)) / 2
-    reach = larger / (s + b) * (1 - 1e-9)
-    freedom = a / larger * (1 + 1e-9)
-    return Isolation(freedom, reach) if freedom < reach else None
-
-
-def _extreme(entries: Entries, allowed: Indices) -> Indices:
-    """Return the entries that some random directions violate most."""
+def _extreme(entries: Entries) -> Indices:
+    """Return the zeros that some random directions violate most."""
     rng = np.random.default_rng(0)
     picked = [
-        _violated(entries, allowed, np.outer(*rng.standard_normal((2, entries.k))))
+        _violated(entries, np.outer(*rng.standard_normal((2, entries.k))))
         for _ in range(2 * entries.k)
     ]
     return np.unique(np.concatenate(picked))
 
 
-def _violated(entries: Entries, allowed: Indices, direction: Array) -> Indices:
-    """Return the allowed entry that T violates most in every column of W and row of H."""
-    slack = np.full(len(entries.values), np.inf)
-    slack[allowed] = entries.slack(direction)[allowed]
+def _violated(entries: Entries, direction: Array) -> Indices:
+    """Return the zero that T violates most in every column of W and row of H."""
+    slack = np.full(entries.lengths.size, np.inf)
+    slack[entries.zeros] = entries.slack(direction)[entries.zeros]
     split, k = entries.weights.size, entries.k
     by_column = slack[:split].reshape(-1, k)
     by_row = slack[split:].reshape(k, -1)

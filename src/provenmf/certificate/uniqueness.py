@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.certificate.rigidity import EPS, Array, Entries, Isolation, are_scattered, search
+from provenmf.certificate.rigidity import EPS, Array, Entries, are_scattered, search
 from provenmf.certificate.singular_values import has_independent_rows
 from provenmf.data import Rows
 from provenmf.linalg.norms import unit_rows
@@ -41,7 +41,6 @@ EVERYWHERE, NEARBY = "no other parts, same product", "no other parts nearby"
 ABOUT_PARTS = (EVERYWHERE, NEARBY)
 MOST_COMPONENTS = 30
 MOST_ENTRIES = 5_000_000
-RESOLUTION = 1e-6  # parts proved to move by at most this are called nearly unique
 MOVES = 3  # rounds of moves of every pair of components
 SHARE = 0.999  # of the longest possible move, so that no entry becomes zero
 NOTICEABLE = 1e-3  # degrees that another factorization must turn a part to be shown
@@ -50,7 +49,7 @@ ELSEWHERE = (
     "factorization_.weights, then call provenmf.certify"
 )
 LEFT_OUT = 'left out of a fit, where it would take longer than the fit: certify="full" tries it'
-NEARLY = (
+UNIQUE_NEARBY = (
     "The parts are unique nearby: small changes of them cannot give the same product. Another "
     "product may fit the data as well."
 )
@@ -58,11 +57,11 @@ NEARLY = (
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """The outcome of the search for a proof; `isolation` and `turned` exclude each other."""
+    """The outcome of the search for a proof; `reach` and `turned` exclude each other."""
 
     everywhere: bool = False
     in_all: int = 0
-    isolation: Isolation | None = None
+    reach: float | None = None
     turned: Array | None = None
     reason: str = ""
 
@@ -75,10 +74,8 @@ def certify(fit: Fit) -> Certificate:
     measures: dict[str, Measure] = {}
     if found.in_all:
         bounds["unique_components"] = float(found.in_all)
-    if found.isolation is not None:
-        bounds["other_fit_mixing"] = found.isolation.reach
-        if found.isolation.freedom > 0:
-            bounds["nearby_fit_mixing"] = found.isolation.freedom
+    if found.reach is not None:
+        bounds["other_fit_mixing"] = found.reach
     if found.turned is not None:
         measures["component_turn_degrees"] = tuple(found.turned.tolist())
     checks = (_check_everywhere(found, fit.n_components), _check_nearby(found))
@@ -104,16 +101,11 @@ def _check_everywhere(found: Uniqueness, k: int) -> Check:
 
 def _check_nearby(found: Uniqueness) -> Check:
     name, theorem = NEARBY, "Krone21"
-    if found.isolation is not None:
-        reach, freedom = found.isolation.reach, found.isolation.freedom
-        note = f"any other parts with this product mix these by at least {rounded_down(reach, 2)}"
-        if freedom > 0:  # entries that are nearly zero: parts may move within their size
-            most = rounded_up(freedom, 1)
-            words = "" if found.everywhere else _nearly(most)
-            note += f", or by at most {most}"
-            return Check(name, theorem, "unknown", note=note, in_words=words)
-        words = "" if found.everywhere else NEARLY
-        return Check(name, theorem, "holds", reach, 0.0, note=note, direction=">=", in_words=words)
+    if found.reach is not None:
+        least = rounded_down(found.reach, 2)
+        note = f"any other parts with this product mix these by at least {least}"
+        words = "" if found.everywhere else UNIQUE_NEARBY
+        return Check(name, theorem, "holds", found.reach, 0.0, note, direction=">=", in_words=words)
     if found.turned is not None:
         largest = float(found.turned.max())
         words = (
@@ -125,13 +117,6 @@ def _check_nearby(found: Uniqueness) -> Check:
     if found.everywhere:
         return Check(name, theorem, "holds", note="there are none at all")
     return Check(name, theorem, "unknown", note=found.reason or "not settled")
-
-
-def _nearly(most: str) -> str:
-    return (
-        "The parts are nearly unique: others nearby with the same product mix each of these with "
-        f"at most {most} of the others. Another product may fit the data as well."
-    )
 
 
 def examine(
@@ -171,16 +156,13 @@ def _settled(entries: Entries) -> Uniqueness:
     """Decide between unique, locally unique and neither, for factors of full rank."""
     in_all = components_in_all(entries)
     everywhere = in_all == entries.k or are_scattered(entries)
-    found = search(entries, entries.zeros)
-    if found.isolation is not None or everywhere:
-        return Uniqueness(everywhere, entries.k if everywhere else in_all, found.isolation)
+    found = search(entries)
+    if found.reach is not None or everywhere:
+        return Uniqueness(everywhere, entries.k if everywhere else in_all, found.reach)
     if found.direction is not None:
         turned = turn(entries)[0]
         if turned.max() >= NOTICEABLE:
             return Uniqueness(in_all=in_all, turned=turned)
-    almost = search(entries, entries.up_to(RESOLUTION)).isolation
-    if almost is not None and almost.freedom <= RESOLUTION:
-        return Uniqueness(in_all=in_all, isolation=almost)
     return Uniqueness(in_all=in_all, reason=found.reason or "parts may move; not seen how")
 
 

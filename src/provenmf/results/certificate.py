@@ -273,11 +273,8 @@ PROVED = {
     "anchors, or the median of these where that is more: at least",
     "space_angle_degrees": "the space spanned by any factorization of this rank that fits at least "
     "as well is within an angle of that of the leading singular vectors, in degrees, of at most",
-    "nearby_fit_mixing": "other nonnegative parts nearby with the same product are mixtures of "
-    "these; the root of the sum of squares of the shares mixed in is at most",
-    "other_fit_mixing": "any other nonnegative parts with the same product, unless they are "
-    "nearby, are mixtures of these; the root of the sum of squares of the shares mixed in is at "
-    "least",
+    "other_fit_mixing": "any other nonnegative parts with the same product are mixtures of these; "
+    "the root of the sum of squares of the shares mixed in is at least",
     "unique_components": "number of components that every nonnegative factorization of the "
     "same product contains",
     "largest_hull_distance": "the distance of every row to the mixtures of the anchors is at most",

@@ -56,8 +56,8 @@ def test_scale_does_not_matter(scale, dtype):
     found = examine(
         LocalRows.of((SEPARABLE * sizes).astype(dtype)), (SPREAD / sizes[:, None]).astype(dtype)
     )
-    here = examine(LocalRows.of(SEPARABLE), SPREAD).isolation
-    assert found.everywhere and found.isolation.reach == pytest.approx(here.reach, rel=0.5)
+    here = examine(LocalRows.of(SEPARABLE), SPREAD)
+    assert found.everywhere and found.reach == pytest.approx(here.reach, rel=0.5)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_scale_does_not_matter(scale, dtype):
 )
 def test_unknown_with_its_reason(weights, components, reason):
     found = examine(LocalRows.of(weights), components)
-    assert reason in found.reason and not found.everywhere and found.isolation is None
+    assert reason in found.reason and not found.everywhere and found.reach is None
     blocks = as_blocks(np.ones((5, 5)))
     factorization = Factorization("hals", weights, components)
     certificate = uniqueness.certify(Fit(blocks, factorization))
