@@ -62,7 +62,7 @@ def open_report(browser, tmp_path):
         contexts.append(context)
         opened = Opened(context.new_page())
         opened.page.goto(path.as_uri())
-        opened.page.wait_for_function("document.querySelectorAll('.plot > svg').length > 0")
+        opened.page.wait_for_load_state()
         return opened
 
     yield open_it

@@ -95,8 +95,8 @@ def test_script_word_stays_text(open_report, results):
 
 @pytest.mark.parametrize(
     ("kind", "chart", "mark"),
-    [("topics", 0, "rect"), ("communities", 0, "circle"), ("unmixing", 1, "image")]
-    + [("unmixing", 0, "path"), ("matrix", 0, "rect"), ("matrix", 3, "image")],
+    [("topics", 1, "circle"), ("communities", 0, "circle"), ("unmixing", 1, "image")]
+    + [("unmixing", 0, "path")],
 )
 def test_hovering_a_chart_tells_its_values(open_report, results, kind, chart, mark):
     page = open_report(results[kind]).page
@@ -109,7 +109,7 @@ def test_hovering_a_chart_tells_its_values(open_report, results, kind, chart, ma
 
 
 def test_theme_follows_the_system_and_the_button(open_report, results):
-    page = open_report(results["matrix"], scheme="dark").page
+    page = open_report(results["unmixing"], scheme="dark").page
     background = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(background)
     text = "getComputedStyle(document.querySelector('text.xtick')).fill"
@@ -204,7 +204,7 @@ def test_a_new_name_is_shown_everywhere_and_can_be_kept(open_report, results):
     assert line.locator("td").all_text_contents() == rest  # mark, share and words stay
     assert set(main.all_text_contents()) == {"<i>sea & sky"}
     assert page.text_content(".of-component option[value='2']") == "<i>sea & sky"
-    assert "<i>sea & sky: word" in page.text_content('.plot[data-chart="0"]')
+    assert "<i>sea & sky, " in page.text_content('.plot[data-chart="0"]')
     command = page.text_content("#renamed code")
     assert command == "provenmf label report.npz '2=<i>sea & sky'"
     card.locator(".rename").click()

@@ -52,8 +52,6 @@ def found(answer: Communities) -> list[Element]:
         ),
         *_network(answer),
         *([between] if len(names) > 1 else []),
-        matrix.weights_map(answer, "Memberships", "membership"),
-        *(_spectrum(answer) if answer.memberships_from == "eigenvectors" else []),
     ]
 
 
@@ -112,20 +110,6 @@ def circle(n: int) -> NDArray[np.float64]:
     """Return n corners of a regular polygon, the first on top."""
     angle = np.pi / 2 - 2 * np.pi * np.arange(n) / n
     return np.column_stack([np.cos(angle), np.sin(angle)])
-
-
-def _spectrum(answer: Communities) -> list[Element]:
-    values = np.abs(answer.eigenvalues)
-    values = values[np.isfinite(values)]
-    if len(values) < 2:
-        return []
-    names = [f"eigenvalue {i}" for i in range(1, len(values) + 1)]
-    caption = (
-        f"The communities are based on the first {answer.n_components} eigenvalues. The larger the "
-        "drop to the next one, the better supported is their number."
-    )
-    figure = figures.Bars(names, values, "size of the eigenvalue")
-    return [Chart("Spectrum", figure, caption, height=110 + 24 * len(values))]
 
 
 def spring_positions(

@@ -36,19 +36,13 @@ def numbers(values: Any, digits: int = 4) -> Any:
     return float(f"{values:.{digits}g}") if np.isfinite(values) else None
 
 
-def levels(values: NDArray[np.floating], low: float, high: float) -> str:
-    """Encode a matrix as 16-bit levels between two values, in base64."""
-    span = high - low if high > low else 1.0
+def levels(values: NDArray[np.floating], largest: float) -> str:
+    """Encode a matrix as 16-bit levels from zero to the largest value, in base64."""
     array = np.asarray(values, dtype=np.float64)
     finite = np.isfinite(array)
-    scaled = np.clip((np.where(finite, array, low) - low) / span, 0, 1) * LEVELS
+    scaled = np.clip(np.where(finite, array, 0.0) / (largest or 1.0), 0, 1) * LEVELS
     whole = np.where(finite, np.round(scaled), LEVELS + 1).astype("<u2")
     return base64.b64encode(whole.tobytes()).decode()
-
-
-def _colours(values: NDArray[np.floating], low: float, high: float, label: str) -> Spec:
-    found = levels(values, low, high)
-    return {"shape": list(values.shape), "levels": found, "low": low, "high": high, "label": label}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,21 +83,6 @@ class Lines:
 
 
 @dataclass(frozen=True, eq=False)
-class Bars:
-    """Horizontal bars, the first name on top."""
-
-    names: Sequence[object]
-    values: Any
-    value_label: str
-    kind: ClassVar[str] = "bars"
-
-    def spec(self) -> Spec:
-        """Return what the page draws."""
-        names = [str(name) for name in self.names]
-        return {"names": names, "values": numbers(self.values), "label": self.value_label}
-
-
-@dataclass(frozen=True, eq=False)
 class Columns:
     """Upright bars side by side; `kinds` names the group of each, which gives it its colour."""
 
@@ -126,42 +105,6 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class HeatMap:
-    """A matrix as colours; hovering tells row, column and value.
-
-    row_ticks, column_ticks : short labels for the axes in place of the names.
-    """
-
-    values: NDArray[np.floating]
-    row_names: Sequence[object]
-    column_names: Sequence[object]
-    value_label: str
-    square: bool = False
-    largest: float | None = None
-    show_rows: bool = True
-    row_ticks: Sequence[str] | None = None
-    column_ticks: Sequence[str] | None = None
-    kind: ClassVar[str] = "heat_map"
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """Values of the darkest and the brightest colour."""
-        known = self.values[np.isfinite(self.values)]
-        low = min(0.0, float(known.min(initial=0.0)))
-        return low, float(known.max(initial=low)) if self.largest is None else self.largest
-
-    def spec(self) -> Spec:
-        """Return what the page draws."""
-        return _colours(self.values, *self.limits, self.value_label) | {
-            "rows": [str(name) for name in self.row_names],
-            "columns": [str(name) for name in self.column_names],
-            "rowTicks": list(self.row_ticks or map(str, self.row_names)) if self.show_rows else [],
-            "columnTicks": list(self.column_ticks or map(str, self.column_names)),
-            "square": self.square,
-        }
-
-
-@dataclass(frozen=True, eq=False)
 class Map:
     """An image (rows, columns) in colours, pixels square; `step` image pixels make one here."""
 
@@ -173,7 +116,13 @@ class Map:
 
     def spec(self) -> Spec:
         """Return what the page draws."""
-        return _colours(self.values, 0.0, self.largest, self.value_label) | {"step": self.step}
+        return {
+            "shape": list(self.values.shape),
+            "levels": levels(self.values, self.largest),
+            "high": self.largest,
+            "label": self.value_label,
+            "step": self.step,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +215,7 @@ class Tree:
         return {"names": names, "paths": paths, "label": self.value_label}
 
 
-Figure = Lines | Bars | Columns | HeatMap | Map | Network | Bubbles | Tree
+Figure = Lines | Columns | Map | Network | Bubbles | Tree
 
 
 # Small images inside the page, as PNG data URIs.
@@ -293,11 +242,7 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
     )
 
 
-def data_uri(image: NDArray[np.floating]) -> str:
-    """Return an image (height, width) as a `data:` address, in grey."""
-    return colour_uri(grey_levels(image))
-
-
-def colour_uri(pixels: NDArray[np.uint8]) -> str:
-    """Return 8-bit pixels as a `data:` address."""
+def data_uri(image: NDArray[Any]) -> str:
+    """Return 8-bit pixels, or an image (height, width) in grey, as a `data:` address."""
+    pixels = image if image.dtype == np.uint8 else grey_levels(image)
     return "data:image/png;base64," + base64.b64encode(png(pixels)).decode()

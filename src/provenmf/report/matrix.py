@@ -30,12 +30,7 @@ from provenmf.results.estimates import plural
 
 KINDS = ("topics", "communities", "unmixing", "parts", "signatures")  # with a module each
 COLUMNS = 12
-ROWS_IN_MAP = 200
 POINTS_IN_CURVE = 1000
-# The map of weights ends at the 95 % quantile of its rows if the largest row exceeds that by this
-# factor: it would leave all others dark.
-OUTLYING = 3.0
-
 
 MARKS = {"confirmed": "✓", "not confirmed": "✗", "cannot be judged": "?"}
 
@@ -49,7 +44,7 @@ class Settings:
     table_rows: int = 1000
     least_shown: float = 0.05  # a smaller second share is left out of the table
     one_column: float = 0.9  # share of the squares that makes the other columns vanish
-    named_bars: int = 40  # columns; more are drawn as a curve
+    named_columns: int = 40  # that are all shown; of more the largest entries, and a curve
 
 
 SETTINGS = Settings()
@@ -77,7 +72,6 @@ def _found_in_matrix(answer: Answer) -> list[Element]:
         Paragraph(summary),
         *(Paragraph(f"Note: {note}.", "remark") for note in scale_notes(answer)),
         *_components(answer),
-        weights_map(answer, "Weights"),
     ]
 
 
@@ -106,8 +100,9 @@ def overview(answer: Answer) -> list[Overview]:
     lines = []
     for i in by_size(answer)[: SETTINGS.overview_lines]:
         judged = "" if evidence is None else evidence.judgements[i]
-        place = answer.anchor_name(i) if answer.kind == "unmixing" else ""
-        near = f"near {place}" if place else ""
+        shown = "" if answer.kind == "parts" else ", ".join(largest[i])  # images have no words
+        if answer.kind == "unmixing" and (place := answer.anchor_name(i)):
+            shown = f"near {place}"
         error = None if evidence is None else evidence.errors[i]
         off = "" if evidence is None or error is None else f", {evidence.size_of_error(error)} off"
         lines.append(
@@ -115,7 +110,7 @@ def overview(answer: Answer) -> list[Overview]:
                 i + 1,
                 answer.component_names[i],
                 f"{answer.share[i]:.1%}",
-                near or ", ".join(largest[i]),
+                shown,
                 MARKS.get(judged, ""),
                 "" if evidence is None else evidence.in_words(i) + off * (judged == "confirmed"),
             )
@@ -137,6 +132,9 @@ def row_table(answer: Answer) -> list[Element]:
     names, components = answer.row_names, answer.component_names
     rows = []
     for i, (first, second) in zip(chosen.tolist(), order.tolist()):
+        if not shares[i, first]:  # a row of zeros
+            rows.append((0, [str(names[i]), "", "", ""]))
+            continue
         cells = [str(names[i]), components[first], f"{shares[i, first]:.0%}"]
         also = shares[i, second] >= SETTINGS.least_shown
         cells += [f"{components[second]} {shares[i, second]:.0%}" if also else ""]
@@ -193,9 +191,9 @@ def map_between(
     return Chart(title, figure, caption, **more)
 
 
-def _card(answer: Answer, component: int) -> Card:
+def _card(answer: Answer, component: int, order: NDArray[np.intp]) -> Card:
+    """Draw the entries of a component at these columns as bars."""
     values = answer.components[component]
-    order = np.argsort(-np.abs(values), kind="stable")[:COLUMNS]
     largest = max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
     bars = [
         Bar(answer.column_names[i], f"{values[i]:.3g}", float(np.abs(values[i]) / largest))
@@ -217,70 +215,22 @@ def by_size(answer: Answer) -> list[int]:
 
 
 def _components(answer: Answer) -> list[Element]:
-    """Draw components as bars by column name if they are few, else largest entries and curves."""
+    """Draw all entries of few columns with names, else the largest ones, and curves."""
     n, words = answer.components.shape[1], answer.words
     title = plural(words.component).capitalize()
-    if answer.factorization.column_names is not None and n <= SETTINGS.named_bars:
-        charts = [
-            Chart(
-                answer.component_names[i],
-                figures.Bars(list(answer.column_names), answer.components[i], "entry"),
-                _size(answer, i),
-                height=90 + 20 * n,
-                component=i + 1,
-            )
-            for i in by_size(answer)
-        ]
-        return [ChartGrid(title, charts, f"The largest {words.component} comes first.")]
-    cards = Cards(
-        title,
-        [_card(answer, i) for i in by_size(answer)],
-        f"The largest entries of each {words.component}; the largest {words.component} first.",
-    )
+    named = answer.factorization.column_names is not None and n <= SETTINGS.named_columns
+    order = np.argsort(-np.abs(answer.components), axis=1, kind="stable")[:, :COLUMNS]
+    cards = [_card(answer, i, np.arange(n) if named else order[i]) for i in by_size(answer)]
+    shown_first = f"The largest {words.component} comes first."
+    if named:
+        return [Cards(title, cards, shown_first)]
+    caption = f"The largest entries of each {words.component}. {shown_first}"
     shown = evenly(n, POINTS_IN_CURVE)
     series = [
         (name, shown + 1, c[shown]) for name, c in zip(answer.component_names, answer.components)
     ]
-    return [cards, Chart(f"{title}, entry by entry", figures.Lines(series, words.column, "entry"))]
-
-
-def weights_map(
-    answer: Answer,
-    title: str,
-    value: str = "weight",
-    weights: NDArray[np.floating] | None = None,
-) -> Chart:
-    """Draw the weights as a map, rows sorted by their main component; a sample of many rows."""
-    weights = answer.weights if weights is None else weights
-    order = np.lexsort((-weights.max(axis=1), weights.argmax(axis=1)))
-    rows = plural(answer.words.row)
-    caption = f"{rows.capitalize()} are sorted by their main {answer.words.component}."
-    if len(order) > ROWS_IN_MAP:
-        order = order[evenly(len(order), ROWS_IN_MAP)]
-        caption += f" Shown: {ROWS_IN_MAP} of {len(weights):,} {rows}, evenly spread."
-    shown = weights[order]
-    brightest = brightest_of(shown)
-    if (shown > brightest).any():
-        above = np.count_nonzero((shown > brightest).any(axis=1))
-        caption += (
-            f" The colour scale ends at {brightest:,.3g}; {above} of the rows shown exceed it."
-        )
-    figure = figures.HeatMap(
-        shown,
-        [answer.row_names[i] for i in order],
-        list(answer.component_names),
-        value_label=value,
-        largest=brightest,
-        show_rows=len(order) <= 30,
-    )
-    return Chart(title, figure, caption, height=480)
-
-
-def brightest_of(weights: NDArray[np.floating]) -> float:
-    """Return the largest weight, or less if a few rows would leave all others dark."""
-    largest = np.where(np.isfinite(weights), weights, 0.0).max(axis=1, initial=0.0)
-    typical = float(np.quantile(largest, 0.95)) if largest.size else 0.0
-    return typical if 0 < typical < largest.max() / OUTLYING else float(largest.max(initial=0.0))
+    curves = Chart(f"{title}, entry by entry", figures.Lines(series, words.column, "entry"))
+    return [Cards(title, cards, caption), curves]
 
 
 # How the method got there: the trace as curves, why it stopped, and how it was called.
@@ -307,11 +257,8 @@ def convergence(result: Factorization) -> list[Element]:
                 f"{reason}"
             )
         ]
-    parameters = [(key, str(value)) for key, value in result.parameters.items()]
-    versions = [(key, str(value)) for key, value in result.versions.items()]
-    elements.append(Table("Parameters", ("name", "value"), parameters))
-    elements.append(Table("Versions", ("package", "version"), versions))
-    return elements
+    rows = [(key, str(value)) for key, value in {**result.parameters, **result.versions}.items()]
+    return [*elements, Table("Parameters and versions", ("name", "value"), rows)]
 
 
 def method_name(method: str) -> str:

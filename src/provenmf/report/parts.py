@@ -29,15 +29,7 @@ def found(answer: Parts) -> list[Element]:
         f"{answer.n_components} parts of {len(answer.weights):,} images of "
         f"{height} × {width} pixels."
     )
-    brightness = answer.weights * np.abs(answer.components).sum(axis=1)
-    return [
-        Paragraph(summary),
-        Gallery("Parts", parts, CAPTION),
-        *_examples(answer),
-        matrix.weights_map(
-            answer, "Which image uses which part", "sum of the pixels from the part", brightness
-        ),
-    ]
+    return [Paragraph(summary), Gallery("Parts", parts, CAPTION), *_examples(answer)]
 
 
 def _examples(answer: Parts) -> list[Element]:

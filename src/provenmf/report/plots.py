@@ -13,15 +13,13 @@ import numpy as np
 
 from provenmf.applications.parts import Parts
 from provenmf.errors import InvalidInput, optional, shortened
-from provenmf.report.elements import Cards, Chart, ChartGrid, Element
+from provenmf.report.elements import Card, Cards, Chart, ChartGrid, Element
 from provenmf.report.figures import (
     COLOURS,
     SCALE,
-    Bars,
     Columns,
     Curve,
     Figure,
-    HeatMap,
     Lines,
     Map,
     Network,
@@ -30,7 +28,7 @@ from provenmf.report.figures import (
 from provenmf.report.matrix import convergence, found
 from provenmf.results import Answer, Factorization, as_answer
 
-Panels = Sequence[tuple[str, Figure]]
+Panels = Sequence[tuple[str, Figure | Card]]
 
 ABREAST = 3  # panels in a row
 WIDTH, HEIGHT = 4.2, 3.2  # inches of a panel
@@ -72,13 +70,7 @@ def charts(answer: Answer) -> dict[str, Panels]:
 
 def _panels(element: Element) -> Panels:
     if isinstance(element, Cards):
-        return [
-            (
-                card.title,
-                Bars([b.label for b in card.bars], [b.length for b in card.bars], "of the largest"),
-            )
-            for card in element.cards
-        ]
+        return [(card.title, card) for card in element.cards]
     if isinstance(element, ChartGrid):
         return [(chart.title, chart.figure) for chart in element.charts]
     return [("", element.figure)] if isinstance(element, Chart) else []
@@ -144,24 +136,20 @@ def _(figure: Columns, axes: Any) -> None:
 
 
 @_draw.register
-def _(figure: Bars, axes: Any) -> None:
-    axes.barh(range(len(figure.names)), np.asarray(figure.values), color=COLOURS[0])
-    axes.set_yticks(range(len(figure.names)), _short(figure.names), fontsize="small")
+def _(card: Card, axes: Any) -> None:
+    axes.barh(range(len(card.bars)), [bar.length for bar in card.bars], color=COLOURS[0])
+    axes.set_yticks(range(len(card.bars)), _short([b.label for b in card.bars]), fontsize="small")
     axes.invert_yaxis()
-    axes.set_xlabel(figure.value_label, parse_math=False)
-
-
-@_draw.register
-def _(figure: HeatMap, axes: Any) -> None:
-    _heat(figure.values, figure.limits, figure.value_label, axes, "auto")
-    columns, rows = _short(figure.column_names), _short(figure.row_names) * figure.show_rows
-    axes.set_xticks(range(len(columns)), columns, rotation=45, ha="right", fontsize="small")
-    axes.set_yticks(range(len(rows)), rows, fontsize="small")
+    axes.set_xlabel("of the largest")
 
 
 @_draw.register
 def _(figure: Map, axes: Any) -> None:
-    _heat(figure.values, (0.0, figure.largest), figure.value_label, axes, "equal")
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = LinearSegmentedColormap.from_list("provenmf", SCALE)
+    image = axes.imshow(figure.values, cmap=colours, vmin=0.0, vmax=figure.largest)
+    axes.figure.colorbar(image, ax=axes, label=as_text(figure.value_label))
     axes.set_axis_off()
 
 
@@ -188,16 +176,6 @@ def _(figure: Tree, axes: Any) -> None:
     axes.set_yticks(range(len(names)), names, fontsize="small")
     axes.invert_yaxis()
     axes.set_xlabel(figure.value_label, parse_math=False)
-
-
-def _heat(
-    values: np.ndarray, limits: tuple[float, float], label: str, axes: Any, aspect: str
-) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    colours = LinearSegmentedColormap.from_list("provenmf", SCALE)
-    image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect=aspect)
-    axes.figure.colorbar(image, ax=axes, label=as_text(label))
 
 
 def _short(names: Sequence[object]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Signatures: bars over mutation types, exposures of the tumors, matches with known signatures."""
+"""Signatures: bars over mutation types, and matches with known signatures."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ def found(answer: Signatures) -> list[Element]:
         f"A tumor and its reconstruction have a median cosine of "
         f"{np.median(answer.reconstruction):.3f}."
     )
-    shares = answer.exposures / np.maximum(answer.exposures.sum(axis=1, keepdims=True), 1e-300)
-    exposures = matrix.weights_map(
-        answer, "Exposures of the tumors", "share of mutations", weights=shares
-    )
-    return [Paragraph(summary), _bars(answer), *_matches(answer), exposures]
+    return [Paragraph(summary), _bars(answer), *_matches(answer)]
 
 
 def _bars(answer: Signatures) -> ChartGrid:

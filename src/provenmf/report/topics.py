@@ -10,9 +10,19 @@ from scipy.spatial.distance import cdist
 
 from provenmf.applications.topics import Topics
 from provenmf.applications.topics.edits import joining_order
-from provenmf.report import figures, matrix
-from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph, TopicMap
-from provenmf.report.figures import Bubbles, HeatMap, Lines, Tree
+from provenmf.report import matrix
+from provenmf.report.elements import (
+    Bar,
+    Card,
+    Cards,
+    Chart,
+    Element,
+    Example,
+    Paragraph,
+    Table,
+    TopicMap,
+)
+from provenmf.report.figures import Bubbles, Lines, Tree
 from provenmf.results.estimates import ErrorBars
 
 # Topics over time, or by any other property of the documents.
@@ -23,7 +33,7 @@ DATE = re.compile(r"\d{4}-\d{2}(-\d{2}.*)?$")
 
 
 def by_group(answer: Topics) -> list[Element]:
-    """Draw curves over dates and numbers, a heat map over other groups."""
+    """Draw curves over dates and numbers; list other groups in a table."""
     if answer.document_groups is None:
         return []
     name = answer.grouped_by
@@ -39,17 +49,12 @@ def by_group(answer: Topics) -> list[Element]:
         return [Chart(f"Topics by {name}", Lines(curves, name, "share"), caption, height=420)]
     sizes = np.array([np.count_nonzero(answer.document_groups == group) for group in groups])
     shown = np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS])
-    caption = f"Each row is one {name}, with the share of each topic among its documents."
+    caption = f"The share of each topic among the documents of each {name}."
     if len(shown) < len(groups):
         caption += f" Shown: the {MOST_GROUPS} with most documents of {len(groups):,}."
-    figure = HeatMap(
-        shares[shown],
-        [f"{groups[i]} ({sizes[i]:,} documents)" for i in shown],
-        answer.component_names,
-        "share",
-        row_ticks=[groups[i] for i in shown],
-    )
-    return [Chart(f"Topics by {name}", figure, caption, height=130 + 24 * len(shown))]
+    rows = [[groups[i], f"{sizes[i]:,}", *(f"{share:.0%}" for share in shares[i])] for i in shown]
+    header = [name, "documents", *answer.component_names]
+    return [Table(f"Topics by {name}", header, rows, caption, unbroken=True)]
 
 
 def as_numbers(groups: list[str]) -> NDArray[np.float64] | None:
@@ -179,24 +184,11 @@ def found(answer: Topics) -> list[Element]:
         f"{answer.n_components} topics in {len(answer.weights):,} documents over "
         f"{answer.components.shape[1]:,} words."
     )
-    leading = [
-        f"{name}: {''.join(words)}"
-        for name, words in zip(answer.component_names, answer.top_words(1))
-    ]
-    order = matrix.by_size(answer)
     return [
         Paragraph(summary),
         Cards("Topics", _cards(answer), _caption(answer)),
-        Chart(
-            "How much of the collection is about each topic",
-            figures.Bars(
-                [leading[i] for i in order], answer.share[order], "share of all documents"
-            ),
-            height=110 + 24 * answer.n_components,
-        ),
         *topic_map(answer),
         *by_group(answer),
-        *_spectrum(answer),
     ]
 
 
@@ -233,29 +225,6 @@ def _caption(answer: Topics) -> str:
         " NPMI says how often the top words occur together, from -1 (never) to 1 (always); c_v "
         "measures the same, from 0 to 1."
     )
-
-
-def _spectrum(answer: Topics) -> list[Element]:
-    """Draw eigenvalues against the noise level, where they gave the number of topics."""
-    if answer.eigenvalues is None or not np.isfinite(answer.noise_edge):
-        return []
-    places = np.arange(1, len(answer.eigenvalues) + 1)
-    noise = "largest of words drawn at random"
-    figure = figures.Lines(
-        [
-            ("eigenvalues", places, answer.eigenvalues),
-            (noise, places[[0, -1]], np.full(2, answer.noise_edge)),
-        ],
-        "number",
-        "eigenvalue",
-        log_y=True,
-        dotted=("eigenvalues",),
-    )
-    caption = (
-        "Eigenvalues of the co-occurrence of words. Their largest drop above the noise level comes "
-        f"after number {answer.n_components}, which gives the number of topics."
-    )
-    return [Chart("How many topics", figure, caption, height=340)]
 
 
 def by_anchors(answer: Topics) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from provenmf.applications.unmixing import Unmixing
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Chart, ChartGrid, Element, Gallery, Paragraph, Picture
-from provenmf.report.figures import colour_uri
+from provenmf.report.figures import data_uri
 
 PIXELS_A_SIDE = 160
 CELLS = 300_000  # of all maps, so that the page stays small
@@ -123,7 +123,7 @@ def _picture(answer: Unmixing) -> list[Element]:
         return []
     bands = ", ".join(map(str, answer.picture_bands))
     caption = f"Red, green and blue are the bands {bands}."
-    picture = Picture(colour_uri(answer.picture), "The image", caption)
+    picture = Picture(data_uri(answer.picture), "The image", caption)
     return [Gallery("False-colour image", [picture], half=True)]
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from provenmf import SPA, InvalidInput
 from provenmf.report import render, write
-from provenmf.report.elements import Chart, ChartGrid
-from provenmf.report.matrix import brightest_of, found
+from provenmf.report.matrix import found
 from provenmf.report.page import script_json
 from provenmf.results import Certificate, Factorization, as_answer
 from provenmf.results.estimates import Evidence
@@ -69,15 +68,6 @@ def test_what_was_chosen_automatically_is_said_before_the_pictures(results):
     assert page.index("documents over") < note < page.index("<h2>Topics</h2>")
 
 
-def test_a_few_large_rows_do_not_leave_the_map_of_weights_dark():
-    weights = np.random.default_rng(0).random((200, 3))
-    assert brightest_of(weights) == weights.max()
-    weights[:4] *= 1000
-    assert brightest_of(weights) <= 1
-    assert brightest_of(np.zeros((3, 2))) == 0 and brightest_of(np.zeros((0, 2))) == 0
-    assert brightest_of(np.array([[1.0, np.nan], [np.inf, 2.0]])) == 2.0  # a forged record
-
-
 def test_parts_are_shown_from_the_largest_to_the_smallest(results):
     answer = results["parts"]
     page = render(answer)
@@ -108,20 +98,14 @@ def test_every_document_is_listed_with_its_topic(results):
     assert [int(number) for number, _ in rows] == main.tolist()
 
 
-def test_named_columns_are_bars_and_others_curves():
+def test_few_named_columns_are_all_shown_and_others_have_a_curve():
     rng = np.random.default_rng(0)
-    fit = Factorization("hals", rng.random((9, 2)), rng.random((2, 5)))
-    named = replace(fit, column_names=np.array(list("ABCDE")))
-    kinds = [{c.figure.kind for c in chart_elements(f)} for f in (fit, named)]
-    assert "lines" in kinds[0] and "lines" not in kinds[1] and "bars" in kinds[1]
-
-
-def chart_elements(fit):
-    for element in found(as_answer(fit)):
-        if isinstance(element, ChartGrid):
-            yield from element.charts
-        elif isinstance(element, Chart):
-            yield element
+    fit = Factorization("hals", rng.random((9, 2)), rng.random((2, 20)))
+    named = replace(fit, column_names=np.array(list("ABCDEFGHIJKLMNOPQRST")))
+    shown, curves = found(as_answer(fit))[1:]
+    assert [len(card.bars) for card in shown.cards] == [12, 12] and curves.figure.kind == "lines"
+    _, only = found(as_answer(named))
+    assert [bar.label for bar in only.cards[0].bars] == list(named.column_names)
 
 
 def test_a_result_writes_its_report_and_prints_its_components(results, tmp_path):

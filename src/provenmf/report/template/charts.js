@@ -120,28 +120,6 @@ const charts = (function (d) {
     }, function () { tip.hide(); guide.setAttribute("visibility", "hidden"); });
   }
 
-  function bars(plot, spec, height, look) {
-    const sheet = d.sheet(plot, height);
-    const left = Math.min(d.widest(spec.names) + 12, 0.42 * sheet.width);
-    const frame = { left: left, right: sheet.width - 14, top: 4, bottom: height - 44 };
-    const range = d.range(spec.values, false, true);
-    const x = d.scale(range[0], range[1], frame.left, frame.right, false);
-    grid(sheet, frame, x, null, labelled(x.ticks(Math.max(2, Math.floor((frame.right - frame.left) / 85)))), []);
-    axisTitles(sheet, frame, spec.label, "");
-    const step = (frame.bottom - frame.top) / Math.max(spec.names.length, 1);
-    spec.names.forEach(function (name, i) {
-      const value = spec.values[i] || 0, top = frame.top + i * step;
-      d.make(sheet.svg, "rect", { x: Math.min(x(0), x(value)), y: top + 0.15 * step, width: Math.max(Math.abs(x(value) - x(0)), 1), height: 0.7 * step, fill: look.colours[0], rx: 2 });
-      d.text(sheet.svg, left - 6, top + step / 2 + 4, d.fitted(name, left - 8), { "text-anchor": "end" });
-    });
-    const tip = d.tip(sheet);
-    d.follow(sheet, function (px, py) {
-      const i = Math.floor((py - frame.top) / step);
-      if (i < 0 || i >= spec.names.length) { tip.hide(); return; }
-      tip.show(px, py, [spec.names[i] + ": " + d.words(spec.values[i])]);
-    }, tip.hide);
-  }
-
   // Upright bars; the names of their kinds stand below, each under its middle.
   function columns(plot, spec, height, look) {
     const sheet = d.sheet(plot, height);
@@ -173,43 +151,6 @@ const charts = (function (d) {
     }, tip.hide);
   }
 
-  function heatMap(plot, spec, height, look) {
-    const sheet = d.sheet(plot, height);
-    const rows = spec.shape[0], columns = spec.shape[1], data = d.decoded(spec);
-    const left = spec.rowTicks.length ? Math.min(d.widest(spec.rowTicks) + 10, 0.3 * sheet.width) : 8;
-    let wide = sheet.width - left - BAR_ROOM;
-    const longest = d.widest(spec.columnTicks);
-    const turned = longest + 6 > wide / columns;
-    const below = turned ? Math.min(longest, 110) + 10 : 22;
-    let high = height - below - 6;
-    if (spec.square) { wide = high = Math.min(wide, high); }
-    const cell = { x: wide / columns, y: high / rows };
-    d.make(sheet.svg, "image", { x: left, y: 4, width: wide, height: high, preserveAspectRatio: "none", href: d.picture(spec, data, look.scale, wide, high) });
-    const everyRow = Math.ceil(15 / cell.y), everyColumn = Math.ceil((turned ? 15 : longest + 6) / cell.x);
-    spec.rowTicks.forEach(function (name, i) {
-      if (i % everyRow === 0) { d.text(sheet.svg, left - 5, 4 + (i + 0.5) * cell.y + 4, d.fitted(name, left - 8), { "text-anchor": "end" }); }
-    });
-    spec.columnTicks.forEach(function (name, i) {
-      if (i % everyColumn !== 0) { return; }
-      const x = left + (i + 0.5) * cell.x, y = high + 18;
-      if (turned) { d.text(sheet.svg, x + 4, y - 8, d.fitted(name, 110), { "text-anchor": "end", transform: "rotate(-90 " + (x + 4) + " " + (y - 8) + ")" }); } else { d.text(sheet.svg, x, y, name, { "text-anchor": "middle", class: "xtick" }); }
-    });
-    d.colourBar(sheet, spec, look.scale, left + wide + 10, 4, Math.min(high, 260));
-    readCells(sheet, data, columns, { left: left, top: 4, wide: wide, high: high, cell: cell }, function (row, column) {
-      return [spec.rows[row], spec.columns[column]];
-    }, spec.label);
-    if (spec.square) { sheet.svg.setAttribute("height", high + below + 6); sheet.svg.setAttribute("viewBox", "0 0 " + sheet.width + " " + (high + below + 6)); }
-  }
-
-  function readCells(sheet, data, columns, frame, name, label) {
-    const tip = d.tip(sheet);
-    d.follow(sheet, function (px, py) {
-      const column = Math.floor((px - frame.left) / frame.cell.x), row = Math.floor((py - frame.top) / frame.cell.y);
-      if (px < frame.left || py < frame.top || px >= frame.left + frame.wide || py >= frame.top + frame.high) { tip.hide(); return; }
-      tip.show(px, py, name(row, column).concat(label + " " + d.words(data.value(row * columns + column), 3)));
-    }, tip.hide);
-  }
-
   // Square pixels in the whole width, or in the height if that is less.
   function map(plot, spec, height, look) {
     const room = Math.max(plot.clientWidth, 120) - BAR_ROOM;
@@ -219,9 +160,13 @@ const charts = (function (d) {
     d.make(sheet.svg, "rect", { x: 0, y: 4, width: wide, height: high, fill: d.colour("line") });
     d.make(sheet.svg, "image", { x: 0, y: 4, width: wide, height: high, preserveAspectRatio: "none", href: d.picture(spec, data, look.scale, wide, high) });
     d.colourBar(sheet, spec, look.scale, wide + 8, 6, high - 4);
-    readCells(sheet, data, spec.shape[1], { left: 0, top: 4, wide: wide, high: high, cell: { x: size, y: size } }, function (row, column) {
-      return ["row " + row * spec.step + ", column " + column * spec.step];
-    }, spec.label);
+    const tip = d.tip(sheet);
+    d.follow(sheet, function (px, py) {
+      const column = Math.floor(px / size), row = Math.floor((py - 4) / size);
+      if (column < 0 || row < 0 || column >= spec.shape[1] || row >= spec.shape[0]) { tip.hide(); return; }
+      const value = d.words(data.value(row * spec.shape[1] + column), 3);
+      tip.show(px, py, ["row " + row * spec.step + ", column " + column * spec.step, spec.label + " " + value]);
+    }, tip.hide);
   }
 
   // Positions fitted into a rectangle, one scale for both directions.
@@ -332,5 +277,5 @@ const charts = (function (d) {
     });
   }
 
-  return { tree: tree, lines: lines, bars: bars, columns: columns, heat_map: heatMap, map: map, network: network, bubbles: bubbles };
+  return { tree: tree, lines: lines, columns: columns, map: map, network: network, bubbles: bubbles };
 })(drawing);

@@ -123,8 +123,7 @@ const drawing = (function () {
   function decoded(spec) {
     const bytes = Uint8Array.from(atob(spec.levels), function (c) { return c.charCodeAt(0); });
     const levels = new Uint16Array(bytes.buffer);
-    const span = spec.high > spec.low ? spec.high - spec.low : 1;
-    function value(i) { return levels[i] === MISSING ? null : spec.low + levels[i] / (MISSING - 1) * span; }
+    function value(i) { return levels[i] === MISSING ? null : levels[i] / (MISSING - 1) * (spec.high || 1); }
     function share(i) { return levels[i] === MISSING ? null : levels[i] / (MISSING - 1); }
     return { value: value, share: share };
   }
@@ -154,7 +153,7 @@ const drawing = (function () {
       const rgb = mixed(stops, 1 - (i + 0.5) / steps);
       make(sheet.svg, "rect", { x: x, y: y + i * height / steps, width: 10, height: height / steps + 0.5, fill: "rgb(" + rgb.join(",") + ")" });
     }
-    const place = scale(spec.low, spec.high > spec.low ? spec.high : spec.low + 1, y + height, y);
+    const place = scale(0, spec.high || 1, y + height, y);
     const ticks = place.ticks(4);
     ticks.forEach(function (tick) { text(sheet.svg, x + 15, place(tick) + 4, words(tick, 3), { fill: colour("faint"), "font-size": 11 }); });
     const middle = y + height / 2, right = Math.min(x + 28 + 0.85 * widest(ticks.map(function (tick) { return words(tick, 3); })), sheet.width - 4);
