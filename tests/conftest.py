@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from provenmf.applications import Communities, Parts, Topics, Unmixing
+from provenmf.applications.topics.answer import TopicSettings
 from provenmf.metrics.recovery import Agreement
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 
@@ -80,6 +81,7 @@ def topics_result() -> Topics:
         cv=np.array([0.6, 0.5, 0.4, 0.5]),
         word_frequency=np.full(60, 1 / 60),
         word_documents=np.full(60, 9),
+        settings=TopicSettings(4, "merit"),
         notes=("1 document was empty and left out",),
         document_groups=np.array([SCRIPT if i % 4 else f"{1914 + i % 3}" for i in range(40)]),
         grouped_by="year",

@@ -117,10 +117,10 @@ def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
     else:
         counts = as_word_counts(documents, None).matrix[:, result.word_columns]
     counts = sp.csr_array(counts.everything() if hasattr(counts, "everything") else counts)
-    k, method = len(result.topics), result.factorization.method
+    settings = replace(result.settings, n_topics=len(result.topics))
     return confirm_components(
         counts,
-        lambda rows: topics_again(counts[rows], k, method, result.settings.start),
+        lambda rows: topics_again(counts[rows], settings),
         result.topics,
         groups=groups,
         ways=2,  # anchor words or groups of documents

@@ -214,7 +214,7 @@ def _caption(answer: Topics) -> str:
         "The largest topic comes first. Its words are those that distinguish it most; bars show "
         "their probability in the topic."
     )
-    if by_anchors(answer):
+    if answer.anchor_columns is not None:
         caption += (
             " A star marks the anchor word, which the model takes to occur in this topic only."
         )
@@ -227,15 +227,10 @@ def _caption(answer: Topics) -> str:
     )
 
 
-def by_anchors(answer: Topics) -> bool:
-    """Tell whether the topics rest on their anchor words, not on groups of documents."""
-    return answer.anchor_columns is not None and answer.settings.start != "groups"
-
-
 def word_bars(answer: Topics, topic: int, order: NDArray[np.intp]) -> list[Bar]:
     """Return the words at the given places, the anchor marked if it is among them."""
     values = answer.components[topic]
-    anchor = int(answer.anchor_columns[topic]) if by_anchors(answer) else None  # type: ignore[index]
+    anchor = None if answer.anchor_columns is None else int(answer.anchor_columns[topic])
     largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     return [
         Bar(

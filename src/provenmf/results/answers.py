@@ -370,7 +370,7 @@ class Answer(Record):
         word, row = self.words.component, self.words.row
         return (
             f"{type(self).__name__}({self.n_components} {plural(word)} of "
-            f"{len(self.weights):,} {row}s, method={self.factorization.method!r})"
+            f"{len(self.weights):,} {row}s, method={self.found_by!r})"
         )
 
 

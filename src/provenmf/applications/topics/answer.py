@@ -19,10 +19,9 @@ from provenmf.applications.topics.corpus import (
     WordCounts,
     counts_of_words,
     unit_documents,
-    whole_matrix,
 )
 from provenmf.applications.topics.inference import topics_of, weights_in
-from provenmf.applications.topics.solver import count_problem, topic_view
+from provenmf.applications.topics.solver import count_problem, topic_spectrum
 from provenmf.applications.topics.texts import Tokenizer
 from provenmf.budget import computed_once
 from provenmf.errors import InvalidInput
@@ -44,12 +43,15 @@ NEGLIGIBLE = 0.1  # of the weight of a topic's 20th largest word
 MIX = 0.1
 
 
+GROUPS = "groups of documents"
+
+
 @dataclass(frozen=True)
 class TopicSettings:
-    """Settings that rebuild the factorized matrix from the documents."""
+    """How topics are found: how many, and by `GROUPS` or a method."""
 
     n_topics: int | None = None
-    start: str | None = None
+    found_by: str = "spa"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,8 +224,7 @@ class Topics(Answer):
     @property
     def found_by(self) -> str:
         """What found the topics: groups of documents, or the method."""
-        grouped = self.settings.start == "groups"
-        return "groups of documents" if grouped else self.factorization.method
+        return self.settings.found_by
 
     def anchor_name(self, component: int) -> str:
         """Return an empty name: anchor words are a detail of the search (see `anchor_words`)."""
@@ -339,10 +340,9 @@ class Topics(Answer):
                 "give the corpus and vocabulary that the result was made from"
             )
         if self.anchor_columns is None:
-            return unit_documents(whole_matrix(counts, "certify"))
+            return unit_documents(counts)
         number = self.settings.n_topics or self.n_components
-        view = topic_view(counts, number, self.settings.start)
-        return count_problem(counts, view, number).points
+        return count_problem(counts, topic_spectrum(counts, number), number).points
 
     def read(self, path: Path, options: ReadOptions) -> Any:
         """Read texts, or counts if the path names a count matrix."""

@@ -214,17 +214,30 @@ def without(counts: sp.csr_array, entries: NDArray[np.bool_]) -> sp.csr_array:
 
 def tf_idf(counts: sp.csr_array) -> sp.csr_array:
     """Return (1 + log tf) · log(n / df), rows not normalized (Nguyen22's protocol)."""
-    weighted = sp.csr_array(counts, copy=True)
-    weighted.eliminate_zeros()
-    documents = np.bincount(weighted.indices, minlength=weighted.shape[1])
-    rarity = np.log(weighted.shape[0] / np.maximum(documents, 1))
-    weighted.data = (1 + np.log(weighted.data)) * rarity[weighted.indices]
-    return weighted
+    return weighted(rarities(WordCounts(counts)), counts)
 
 
-def unit_documents(counts: sp.csr_array) -> sp.csr_array:
+def unit_documents(counts: WordCounts) -> Blocks:
     """Return tf-idf documents scaled to unit length."""
-    features = tf_idf(counts)
+    return MappedBlocks(counts.blocks, partial(weighted_to_unit, rarities(counts)))
+
+
+def rarities(counts: WordCounts) -> Floats:
+    """Return the inverse document frequencies log(n / df)."""
+    return np.asarray(np.log(counts.shape[0] / np.maximum(counts.documents, 1)))
+
+
+def weighted(rarity: Floats, block: sp.csr_array) -> sp.csr_array:
+    """Return the tf-idf weights of a block of counts."""
+    weights = sp.csr_array(block, copy=True)
+    weights.eliminate_zeros()
+    weights.data = (1 + np.log(weights.data)) * rarity[weights.indices]
+    return weights
+
+
+def weighted_to_unit(rarity: Floats, block: sp.csr_array) -> sp.csr_array:
+    """Return the tf-idf weights of a block of counts, rows scaled to unit length."""
+    features = weighted(rarity, block)
     lengths = np.sqrt(features.multiply(features).sum(axis=1))
     return sp.csr_array(sp.diags_array(inverse_where_positive(lengths)) @ features)
 

@@ -20,10 +20,10 @@ from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics.corpus import (
     WordCounts,
     counts_of_words,
-    unit_documents,
     whole_matrix,
 )
 from provenmf.applications.topics.inference import weights_in
+from provenmf.applications.topics.solver import factorized_by
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
 from provenmf.linalg.norms import rows_to_sum_one
@@ -257,9 +257,8 @@ def refitted(
     """Return the answer for edited topics, with new weights, certificate and measures."""
     from provenmf.applications.topics.answer import measured
 
-    options = {"known_components": topics}
-    fit = fit_matrix(unit_documents(counts.matrix), len(topics), "hals", options)
     known = WordCounts(counts.matrix)
+    fit = factorized_by(topics, known, {})
     weights = weights_in(known, topics, prior)
     return replace(
         answer,

@@ -33,7 +33,8 @@ from provenmf.applications.fitting import (
     reordered,
     simplex_weights,
 )
-from provenmf.applications.topics.answer import Topics, TopicSettings, measured
+from provenmf.applications.topics.answer import GROUPS, Topics, TopicSettings, measured
+from provenmf.applications.topics.cooccurrence import WordSpectrum
 from provenmf.applications.topics.corpus import (
     WordCounts,
     as_word_counts,
@@ -42,13 +43,16 @@ from provenmf.applications.topics.corpus import (
     usable_words,
     whole_matrix,
 )
-from provenmf.applications.topics.inference import topics_of, weights_in
+from provenmf.applications.topics.inference import weights_in
 from provenmf.applications.topics.solver import (
-    CountProblem,
     count_problem,
+    factorized_by,
     find_number,
+    grouped_topics,
+    misleads_anchors,
+    noise_beside,
     notes_on_counts,
-    topic_view,
+    topic_spectrum,
     topics_at,
 )
 from provenmf.applications.topics.texts import Tokenizer
@@ -143,11 +147,15 @@ def find_topics(
     counts, columns, corpus = usable_words(corpus)
     check_number("n_topics", n_topics, counts.shape[0], "documents")
     options = {"random_state": random_state, **options}
-    find = from_counts if estimator_class(method).traits.anchors else from_documents
-    found, weights = by_size(find(counts, TopicSettings(n_topics), method, options), counts)
+    settings = TopicSettings(n_topics, method)
+    if estimator_class(method).traits.anchors:
+        found = from_counts(counts, settings, options)
+    else:
+        found = from_documents(counts, settings, options)
+    found, weights = by_size(found, counts)
     bars = None
     if n_resamples:
-        bars = topic_error_bars(counts, found, method, options, n_resamples)
+        bars = topic_error_bars(counts, found, options, n_resamples)
     word_shares = None
     if found.word_shares is not None:
         word_shares = pooled_shares(found.word_shares, weights, counts)
@@ -184,7 +192,6 @@ class Found:
     """Topics by one of the strategies; anchors and candidates are columns of the vocabulary.
 
     settings : what is needed to build the factorized matrix again.
-    problem : the matrix and where it comes from, if topics come from counts.
     unbounded : the topics with shares of words that may be negative, for their standard errors.
     word_shares : p(topic | word) (words, k) for ranking words.
     """
@@ -198,7 +205,6 @@ class Found:
     eigenvalues: NDArray[np.float64] | None = None
     noise_edge: float = np.nan
     notes: tuple[str, ...] = ()
-    problem: CountProblem | None = None
     unbounded: NDArray[np.float64] | None = None
     word_shares: NDArray[np.float64] | None = None
 
@@ -254,8 +260,6 @@ def notes_on(
 ) -> list[str]:
     """Return what the owner of the documents should know about the topics."""
     notes = list(found.notes)
-    if found.problem is not None:
-        notes += notes_on_counts(counts, found.problem)
     notes += found_fewer(found.factorization, n_topics, "topics")
     empty = int(np.count_nonzero(counts.lengths == 0))
     if empty:
@@ -266,35 +270,36 @@ def notes_on(
     return notes
 
 
-def from_counts(
-    counts: WordCounts,
-    settings: TopicSettings,
-    method: str,
-    options: dict[str, Any],
-    *,
-    refine: bool = True,
-) -> Found:
-    """Find anchor words in unbiased co-occurrence and vertices around them; see `solver`."""
+def from_counts(counts: WordCounts, settings: TopicSettings, options: dict[str, Any]) -> Found:
+    """Find topics in unbiased co-occurrence, from anchor words or groups of documents."""
     number, values = settings.n_topics, None
     if number is None:
         number, values, edge, note = find_number(counts)
-    problem = count_problem(counts, topic_view(counts, number, settings.start), number)
-    found = from_problem(counts, problem, method, options, refine=refine)
+    spectrum = topic_spectrum(counts, number)
+    beside = np.nan if spectrum.capped else noise_beside(spectrum)
+    grouped = misleads_anchors(spectrum, beside)
+    settings = TopicSettings(number, GROUPS if grouped else settings.found_by)
+    found = replace(
+        (from_groups if grouped else from_anchors)(counts, settings, options, spectrum),
+        eigenvalues=spectrum.values,
+        notes=tuple(notes_on_counts(counts, spectrum, beside, grouped=grouped)),
+    )
     if values is not None:
-        found = replace(found, eigenvalues=values, noise_edge=edge, notes=(note,))
+        found = replace(found, eigenvalues=values, noise_edge=edge, notes=(note, *found.notes))
     return found
 
 
-def from_problem(
+def from_anchors(
     counts: WordCounts,
-    problem: CountProblem,
-    method: str,
+    settings: TopicSettings,
     options: dict[str, Any],
+    spectrum: WordSpectrum,
     *,
     refine: bool = True,
 ) -> Found:
-    """Find anchor words among the candidates, and the topics around them."""
-    number = problem.points.shape[1]
+    """Find anchor words among the candidates, and the topics around them; see `solver`."""
+    number, method = spectrum.vectors.shape[1], settings.found_by
+    problem = count_problem(counts, spectrum, number)
     options = {**simplex_weights(method), **options}
     factorization = fit_matrix(problem.points, number, method, options, argument="n_topics")
     assert factorization.anchors is not None  # every method here chooses rows
@@ -303,45 +308,54 @@ def from_problem(
     return Found(
         factorization,
         found.topics,
-        TopicSettings(number, problem.view.start),
+        settings,
         anchors,
         problem.candidates,
         prior=found.prior,
-        eigenvalues=problem.view.spectrum.values,
-        problem=problem,
         unbounded=found.unbounded,
         word_shares=found.shares,
     )
 
 
-def from_documents(
-    counts: WordCounts, settings: TopicSettings, method: str, options: dict[str, Any]
+def from_groups(
+    counts: WordCounts, settings: TopicSettings, options: dict[str, Any], spectrum: WordSpectrum
 ) -> Found:
+    """Find topics from groups of documents, and factorize the documents by these topics."""
+    found = grouped_topics(counts, spectrum)
+    fit = factorized_by(found.topics, counts, options)
+    return Found(fit, found.topics, settings, prior=found.prior, word_shares=found.shares)
+
+
+def from_documents(counts: WordCounts, settings: TopicSettings, options: dict[str, Any]) -> Found:
     """Factorize documents of unit length, for methods without anchors."""
-    options = {**for_real_data(method, settings.n_topics), **options}
-    documents = unit_documents(whole_matrix(counts, "find_topics"))
-    factorization = fit_matrix(documents, settings.n_topics, method, options, argument="n_topics")
+    number, method = settings.n_topics, settings.found_by
+    options = {**for_real_data(method, number), **options}
+    documents = unit_documents(counts)
+    matrix = documents.everything() if documents.in_memory else documents
+    factorization = fit_matrix(matrix, number, method, options, argument="n_topics")
     positive = np.maximum(factorization.components, 0.0).astype(np.float64)
     return Found(factorization, rows_to_sum_one(positive), settings)
 
 
-def topics_again(
-    matrix: sp.csr_array, n_topics: int, method: str, start: str | None
-) -> NDArray[np.float64]:
+def found_again(
+    counts: WordCounts, settings: TopicSettings, options: dict[str, Any], *, refine: bool = True
+) -> Found:
+    """Find topics in other documents in the way that the settings name."""
+    if settings.found_by != GROUPS and not estimator_class(settings.found_by).traits.anchors:
+        return from_documents(counts, settings, options)
+    assert settings.n_topics is not None
+    spectrum = topic_spectrum(counts, settings.n_topics)
+    if settings.found_by == GROUPS:
+        return from_groups(counts, settings, options, spectrum)
+    return from_anchors(counts, settings, options, spectrum, refine=refine)
+
+
+def topics_again(matrix: sp.csr_array, settings: TopicSettings) -> NDArray[np.float64]:
     """Find topics (k, words) in other documents with the same words, and nothing about them."""
     counts = WordCounts(matrix)
     columns = usable_columns(counts)
-    counts, settings = counts.of_words(columns), TopicSettings(n_topics)
     quiet = {"random_state": 0, "certify": False}
-    if not estimator_class(method).traits.anchors:
-        found = from_documents(counts, settings, method, quiet).topics
-    else:
-        view = topic_view(counts, n_topics, start)
-        if view.shares is not None:  # anchors would only name these topics
-            found = topics_of(view.shares, counts.frequencies)
-        else:
-            problem = count_problem(counts, view, n_topics)
-            found = from_problem(counts, problem, method, quiet).topics
+    found = found_again(counts.of_words(columns), settings, quiet).topics
     topics = np.zeros((len(found), matrix.shape[1]))
     topics[:, columns] = found
     return topics
@@ -354,11 +368,7 @@ ASSUMES = (
 
 
 def topic_error_bars(
-    counts: WordCounts,
-    found: Found,
-    method: str,
-    options: dict[str, Any],
-    n_resamples: int,
+    counts: WordCounts, found: Found, options: dict[str, Any], n_resamples: int
 ) -> ErrorBars:
     """Estimate error bars of the topics in `found` by resampling the documents."""
     quiet = {**options, "certify": False, "callback": None, "checkpoint": None}
@@ -366,12 +376,8 @@ def topic_error_bars(
     matrix = whole_matrix(counts, "find_topics with n_resamples")
 
     def refit(drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        resample = WordCounts(matrix[drawn])
-        if found.anchors is None:
-            topics = from_documents(resample, settings, method, quiet).topics
-            return topics, topics
         # The spread is measured before topics are refined.
-        again = from_counts(resample, settings, method, quiet, refine=False)
+        again = found_again(WordCounts(matrix[drawn]), settings, quiet, refine=False)
         return again.topics, again.topics if again.unbounded is None else again.unbounded
 
     spread = resampled(

@@ -42,9 +42,15 @@ from provenmf.applications.topics.corpus import (
     as_word_counts,
     unit_documents,
     usable_words,
+    whole_matrix,
 )
-from provenmf.applications.topics.inference import completed, infer_documents, topics_of
-from provenmf.applications.topics.refinement import UNSEEN, assigned_shares
+from provenmf.applications.topics.inference import (
+    UNSEEN,
+    completed,
+    infer_documents,
+    refined_shares,
+    topics_of,
+)
 from provenmf.errors import InvalidInput
 from provenmf.metrics.topics import npmi_coherence, relevance, top_words
 
@@ -62,8 +68,6 @@ class Settings:
     starts : random starts of k-means on the indicators; all others have one.
     rounds : of k-means, at most; few documents move after ten.
     documents : grouped at most, drawn at random: linkage takes the square of their number.
-    steps : of expectation and maximization. Three to ten make no difference for the documents'
-        topics; thirty fit the noise.
     """
 
     coordinates: tuple[float, ...] = (0.0, 1 / 6, 1 / 3, 2 / 3, 1.0)
@@ -71,7 +75,6 @@ class Settings:
     starts: int = 10
     rounds: int = 30
     documents: int = 2000
-    steps: int = 3
 
 
 SETTINGS = Settings()
@@ -93,23 +96,12 @@ def topics_of_groups(spectrum: WordSpectrum, k: int) -> Floats:
         used = np.sort(rng.choice(used, SETTINGS.documents, replace=False))
     sample = counts.take(used)
     rows = np.asarray(sample @ (spectrum.pairs.scales[:, None] * spectrum.vectors))
-    vectors, values = leading_singular(unit_documents(sample), rows.shape[1])
+    vectors, values = leading_singular(
+        unit_documents(WordCounts(sample)).everything(), rows.shape[1]
+    )
     members = np.eye(k)[group([rows.astype(np.float32), vectors * values], k, rng)]
     sums = np.asarray((sample.T @ members).T) + UNSEEN
     return np.asarray(sums / sums.sum(axis=1, keepdims=True))
-
-
-def stepped(counts: WordCounts, topics: Floats, left_out: Labels | None = None) -> Floats:
-    """Return p(topic | word) (n_words, k) after a few steps of expectation and maximization.
-
-    left_out : documents that are not used.
-    """
-    prior = np.full(len(topics), 1.0 / len(topics))
-    unused = np.empty(0, dtype=np.intp) if left_out is None else left_out
-    for _ in range(SETTINGS.steps):
-        shares = assigned_shares(counts, topics, prior, unused)
-        topics = topics_of(shares, counts.frequencies)
-    return shares
 
 
 def leading_singular(rows: sp.csr_array, width: int) -> tuple[Singles, Singles]:
@@ -361,18 +353,19 @@ def topic_numbers(
             value=numbers,
         )
     order = np.random.default_rng(3).permutation(n_documents)
-    judges = np.sort(order[: min(max(n_documents // 10, 30), 2000)])
-    held_out, frequencies = counts.take(judges), counts.frequencies
-    wide = word_spectrum(counts, tried[-1])
+    n_judges = min(max(n_documents // 10, 30), 2000)
+    matrix = whole_matrix(counts, "topic_numbers")
+    held_out, rest = matrix[np.sort(order[:n_judges])], matrix[np.sort(order[n_judges:])]
+    frequencies = WordCounts(rest).frequencies
+    wide = word_spectrum(WordCounts(rest), tried[-1])
     most_wide = wide.vectors.shape[1]
     likelihoods, coherence = [], []
     for done, k in enumerate(tried):
         if progress is not None:
             progress(done, len(tried))
         width = min(4 * k, k + 60, most_wide)
-        shares = stepped(
-            wide.pairs.counts, topics_of_groups(wide.along(np.eye(most_wide)[:, :width]), k), judges
-        )
+        groups = topics_of_groups(wide.along(np.eye(most_wide)[:, :width]), k)
+        shares = refined_shares(wide.pairs.counts, groups, np.full(k, 1.0 / k))
         topics = topics_of(shares, frequencies)
         likelihoods.append(_gains(held_out, topics))
         sizes = infer_documents(held_out, topics, np.full(k, 1.0 / k)).sum(axis=0)
@@ -380,9 +373,7 @@ def topic_numbers(
         coherence.append(float(sizes @ npmi_coherence(words, counts.blocks) / sizes.sum()))
     gains = np.array([own.mean() for own in likelihoods])
     best = int(gains.argmax())
-    errors = np.array(
-        [(likelihoods[best] - own).std() / np.sqrt(len(judges)) for own in likelihoods]
-    )
+    errors = np.array([(likelihoods[best] - own).std() / np.sqrt(n_judges) for own in likelihoods])
     scores = np.where(gains >= GAINED * gains[best], coherence, -np.inf)
     chosen = tried[int(np.argmax(scores >= scores.max() - CLOSE))]
     return TopicNumbers(tuple(tried), gains, errors, np.array(coherence), chosen)

@@ -1,4 +1,4 @@
-"""Infer the topic weights of documents, their Dirichlet prior, and held-out likelihood.
+"""Infer the topic weights of documents, their Dirichlet prior, and better topics from them.
 
 The compiled loops come first; `infer_documents` says what they compute.
 """
@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaln, psi
+from scipy.special import gammaincinv, gammaln, psi
 
 from provenmf.applications.topics.corpus import WordCounts, without
-from provenmf.budget import for_row_slices
+from provenmf.budget import available_threads, for_row_slices
 from provenmf.linalg.compiled import inner_njit, njit
 from provenmf.linalg.nnls import encoder, simplex_least_squares
 from provenmf.linalg.norms import rows_to_sum_one
@@ -25,6 +25,11 @@ Reals = NDArray[np.floating]
 Ints = NDArray[np.integer]
 
 ROUNDS = 100
+# Steps of refinement. On texts 3 to 10 make no difference for the documents' topics, and 30 fit
+# the noise; topics of drawn corpora gain 1 % from the second five.
+STEPS = 5
+UNSEEN = 0.01  # occurrences that each word has in each topic besides those counted
+LEAST_SHAPE = 1e-9  # of a Gamma distribution whose median is zero in floating point
 ACCURACY = 3e-3  # stop when fewer than this share of a document's words changes its topic
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -59,12 +64,14 @@ def infer_rows_in_place(
     start: int,
     stop: int,
     out: Reals,
+    sums: Reals,
 ) -> None:
     """Write the parameters of documents start .. stop-1 into out; words[w] is p(w | topic).
 
-    Each round is gamma = prior + counts shared out by exp(psi(gamma)) words. words (words, width)
-    has columns of zeros beyond the topics. It and the values have one precision, as sums do. Loops
-    and no array expressions, which take long to compile.
+    Each round is gamma = prior + counts shared out by exp(psi(gamma)) words. The shares of the last
+    one are added to sums (words, width), unless it is empty. words (words, width) has columns of
+    zeros beyond the topics. It, sums and the values have one precision. Loops and no array
+    expressions, which take long to compile.
     """
     k, width = len(prior), words.shape[1]
     ease, shared, gamma = np.zeros(width, words.dtype), np.empty(width, words.dtype), np.empty(k)
@@ -99,6 +106,16 @@ def infer_rows_in_place(
                 break
         for j in range(k):
             out[row, j] = gamma[j]
+        if len(sums):
+            for p in range(first, last):
+                own, target = words[columns[p]], sums[columns[p]]
+                norm = zero
+                for j in range(width):
+                    norm += ease[j] * own[j]
+                if norm > zero:
+                    factor = values[p] / norm
+                    for j in range(width):
+                        target[j] += factor * ease[j] * own[j]
 
 
 def padded(rows: Reals) -> NDArray[np.float32]:
@@ -149,25 +166,66 @@ def infer_documents(
     With small α the mode of the posterior lies on the boundary whatever the words are, so the
     mean is taken. Documents without words have no weights: zeros.
     """
-    rows = sp.csr_array(counts)
+    out, empty = np.empty((counts.shape[0], len(topics))), np.empty((1, 0, 1), dtype=np.float32)
+    _infer(counts, topics, prior, out, empty)
+    out /= np.maximum(out.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    out[np.diff(counts.indptr) == 0] = 0.0
+    return out
+
+
+def _infer(counts: sp.csr_array, topics: Reals, prior: Floats, out: Floats, sums: Reals) -> None:
+    """Write parameters into out, and add shares to sums (parts, words, width), one part a job."""
     # Indices of one type, so that the kernel is compiled once.
-    index = np.int32 if rows.nnz <= np.iinfo(np.int32).max else np.int64
-    pointers, columns = (part.astype(index, copy=False) for part in (rows.indptr, rows.indices))
-    values = np.ascontiguousarray(rows.data, dtype=np.float32)
+    index = np.int32 if counts.nnz <= np.iinfo(np.int32).max else np.int64
+    pointers, columns = (part.astype(index, copy=False) for part in (counts.indptr, counts.indices))
+    values = np.ascontiguousarray(counts.data, dtype=np.float32)
     words = padded(topics.T)
     own = np.ascontiguousarray(prior, dtype=np.float64)
-    out = np.empty((rows.shape[0], len(topics)))
+    parts = len(sums) if sums.size else max(1, counts.shape[0] // 1000)
+    bounds = np.linspace(0, counts.shape[0], parts + 1).astype(np.intp)
 
-    def work(part: slice) -> None:
-        infer_rows_in_place(
-            pointers, columns, values, words, own, ROUNDS, ACCURACY,
-            part.start, part.stop, out,
-        )  # fmt: skip
+    def work(each: slice) -> None:
+        for part in range(each.start, each.stop):
+            infer_rows_in_place(
+                pointers, columns, values, words, own, ROUNDS, ACCURACY,
+                bounds[part], bounds[part + 1], out, sums[part % len(sums)],
+            )  # fmt: skip
 
-    for_row_slices(work, rows.shape[0], slice_rows=1000)
-    out /= np.maximum(out.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    out[np.diff(rows.indptr) == 0] = 0.0
-    return out
+    for_row_slices(work, parts, slice_rows=1)
+
+
+def refined_shares(counts: WordCounts, topics: Floats, prior: Floats) -> Floats:
+    """Return p(topic | word) (n_words, k) after some steps of expectation and maximization.
+
+    Each step infers the topics of all occurrences (variational EM, Blei03, Section 5.3), and takes
+    medians of the words' shares (`median_shares`).
+    """
+    for _ in range(STEPS):
+        share_out = partial(shared_out, topics.astype(np.float32), prior)
+        shares = median_shares(counts.blocks.map_reduce(share_out) + UNSEEN)
+        topics = topics_of(shares, counts.frequencies)
+    return shares
+
+
+def shared_out(topics: NDArray[np.float32], prior: Floats, block: sp.csr_array) -> Floats:
+    """Return the expected occurrences of each word from each topic (n_words, k)."""
+    k = len(topics)
+    sums = np.zeros((available_threads(), *padded(topics.T).shape), dtype=np.float32)
+    _infer(block, topics, prior, np.empty((block.shape[0], k)), sums)
+    return np.asarray(sums.sum(axis=0, dtype=np.float64)[:, :k])
+
+
+def median_shares(gamma: Floats) -> Floats:
+    """Return shares in proportion to the medians of Gamma distributions of these shapes.
+
+    A median has the least expected absolute error, which is what topics are judged by. Few
+    occurrences of a word make the distribution skew: a topic that may have one of them, at odds
+    below even, most likely has none.
+    """
+    medians = gammaincinv(np.maximum(gamma, LEAST_SHAPE), 0.5)
+    means = gamma / gamma.sum(axis=1, keepdims=True)
+    sums = medians.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(medians, sums, out=means, where=sums > 0))
 
 
 class Completed(NamedTuple):

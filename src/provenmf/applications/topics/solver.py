@@ -27,12 +27,14 @@ one of noise.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics.cooccurrence import (
     EXTRA,
     MOST_REPEATS,
@@ -42,21 +44,21 @@ from provenmf.applications.topics.cooccurrence import (
     number_of_topics,
     word_spectrum,
 )
-from provenmf.applications.topics.corpus import WordCounts
-from provenmf.applications.topics.groups import stepped, topics_of_groups
+from provenmf.applications.topics.corpus import WordCounts, unit_documents
+from provenmf.applications.topics.groups import topics_of_groups
 from provenmf.applications.topics.inference import (
     likeliest_prior,
+    refined_shares,
     topic_shares_of_words,
     topics_of,
 )
-from provenmf.applications.topics.refinement import SETTINGS as REFINEMENT, refined_shares
-from provenmf.budget import available_threads, block_bytes, check_budget, room_for_parts
+from provenmf.budget import available_threads, block_bytes, check_budget
 from provenmf.data import as_blocks
-from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
+from provenmf.data.disk import BLOCK_BYTES
 from provenmf.errors import InvalidInput, counted
 from provenmf.linalg.norms import inverse_where_positive
 from provenmf.methods.separable.vertices import average_vertices, barycentric
-from provenmf.metrics.matching import best_assignment
+from provenmf.results import Factorization
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +71,7 @@ MOST_REDRAWN = 20_000_000  # entries of counts, beyond which no words are drawn 
 # What is held in memory at once: arrays as large as the eigenvectors, numbers for each document.
 WORD_VECTORS, DOCUMENT_NUMBERS = 14, 12
 PRIOR_DOCUMENTS = 10.0
+SHARED_OPTIONS = ("certify", "verbose", "callback", "on_interrupt")
 CLEAR = 2.0  # ratio of the farthest candidates to the reach of the noise
 
 
@@ -163,49 +166,23 @@ def cautious_points(words: WordPoints, candidates: NDArray[np.intp]) -> Floats:
     return words.centre + left[:, None] * outwards
 
 
-@dataclass(frozen=True, eq=False)
-class TopicView:
-    """The coordinates in which words are points.
-
-    Attributes
-    ----------
-    spectrum : WordSpectrum
-        k coordinates.
-    edge : float
-        The largest eigenvalue of noise; NaN if it was not needed to decide on the start.
-    shares : array (n_words, k) or None
-        p(topic | word) where topics start from groups of documents; None where they start from
-        anchor words.
-    """
-
-    spectrum: WordSpectrum
-    edge: float = np.nan
-    shares: Floats | None = None
-
-    @property
-    def start(self) -> str:
-        """Start of the topics: "anchors" or "groups"."""
-        return "anchors" if self.shares is None else "groups"
-
-
-def topic_view(counts: WordCounts, k: int, start: str | None = None) -> TopicView:
-    """Choose the coordinates for k topics: eigenvectors, or the span of topics from groups.
-
-    start : "anchors" or "groups" if this has been decided before.
-    """
+def topic_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
+    """Return the spectrum for k topics, or refuse topics that exceed the memory budget."""
     check_topic_memory(counts, k)
-    grouped = start == "groups" or (start is None and counts.shape[0] >= FEWEST_GROUPED)
-    more = min(3 * k, MOST_MORE) if grouped and 2 <= k < counts.shape[1] else 0
-    spectrum, edge = word_spectrum(counts, k), np.nan
-    if start is None and not spectrum.capped:
-        edge = noise_edge(spectrum) if counts.different.sum() <= MOST_REDRAWN else np.nan
-        grouped = grouped and bool(spectrum.values[-1] > NOISE * edge)
-    if not grouped or not more:
-        return TopicView(spectrum, edge)
-    wide = spectrum.widened(more)
-    shares = stepped(wide.pairs.counts, topics_of_groups(wide, k))
-    coordinates = (topics_of(shares, counts.frequencies) * wide.pairs.scales) @ wide.vectors
-    return TopicView(wide.along(np.linalg.qr(coordinates.T)[0]), edge, shares)
+    return word_spectrum(counts, k)
+
+
+def noise_beside(spectrum: WordSpectrum) -> float:
+    """Return the largest eigenvalue of noise; NaN for a corpus too large to be drawn anew."""
+    too_large = spectrum.pairs.counts.different.sum() > MOST_REDRAWN
+    return np.nan if too_large else noise_edge(spectrum)
+
+
+def misleads_anchors(spectrum: WordSpectrum, edge: float) -> bool:
+    """Return whether the corpus has more subjects than topics, or repeats words."""
+    n_documents, n_words = spectrum.pairs.counts.shape
+    enough = n_documents >= FEWEST_GROUPED and 1 < spectrum.vectors.shape[1] < n_words
+    return enough and (spectrum.capped or bool(spectrum.values[-1] > NOISE * edge))
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,13 +191,13 @@ class CountProblem:
 
     points: NDArray[np.float64]
     candidates: NDArray[np.intp]
-    view: TopicView
+    spectrum: WordSpectrum
     words: WordPoints
 
 
-def count_problem(counts: WordCounts, view: TopicView, n_topics: int) -> CountProblem:
+def count_problem(counts: WordCounts, spectrum: WordSpectrum, n_topics: int) -> CountProblem:
     """Build the matrix that separable NMF works on, for as many topics as asked for."""
-    words = word_points(view.spectrum)
+    words = word_points(spectrum)
     if not np.isfinite(words.errors).any() and not counts.whole:
         raise InvalidInput(
             "documents has fractions that sum to at most one in every document: shares do not say "
@@ -244,7 +221,7 @@ def count_problem(counts: WordCounts, view: TopicView, n_topics: int) -> CountPr
     normal = np.linalg.lstsq(points, np.ones(len(points)), rcond=None)[0].astype(np.float64)
     if np.any(normal):
         points = points @ turn_to_diagonal(normal)
-    return CountProblem(points, candidates, view, words)
+    return CountProblem(points, candidates, spectrum, words)
 
 
 class CountTopics(NamedTuple):
@@ -263,20 +240,25 @@ class CountTopics(NamedTuple):
     unbounded: Floats | None = None
 
 
+def grouped_topics(counts: WordCounts, spectrum: WordSpectrum) -> CountTopics:
+    """Find topics from groups of documents, as many as the spectrum has coordinates."""
+    k = spectrum.vectors.shape[1]
+    wide = spectrum.widened(min(3 * k, MOST_MORE))
+    even = np.full(k, 1.0 / k)
+    shares = refined_shares(wide.pairs.counts, topics_of_groups(wide, k), even)
+    topics = topics_of(shares, counts.frequencies)
+    prior = likeliest_prior(counts, topics, counts.frequencies @ shares, independent=False)
+    return CountTopics(topics, prior, shares)
+
+
 def topics_at(
     counts: WordCounts, problem: CountProblem, anchors: NDArray[np.intp], *, refine: bool = True
 ) -> CountTopics:
     """Find topics whose vertices are averaged around the given anchor words, then refine them.
 
-    Topics from groups of documents stay; each gets the anchor word that is most its own. Words that
-    never stand beside another one say nothing: they get the mean shares of the others.
+    Words that never stand beside another one say nothing: they get the mean shares of the others.
     """
-    frequencies, view, words = counts.frequencies, problem.view, problem.words
-    if view.shares is not None:
-        shares = view.shares[:, best_assignment(view.shares[anchors])[1]]
-        topics = topics_of(shares, frequencies)
-        prior = likeliest_prior(counts, topics, frequencies @ shares, independent=False)
-        return CountTopics(topics, prior, shares)
+    frequencies, words, repeats = counts.frequencies, problem.words, problem.spectrum.capped
     known = np.flatnonzero(np.isfinite(words.errors))
     # Contexts vary most along their vertex, so that the error there is larger than the mean error
     # of a coordinate: the inner width of 2.5 is about 1.5 of its own (docs/decisions.md).
@@ -296,15 +278,23 @@ def topics_at(
     free = np.where(alone[:, None], shares, words.points @ matrix + offset)
     sizes = np.maximum(frequencies @ shares, np.finfo(float).tiny)
     unbounded = (free * frequencies[:, None]).T / sizes[:, None]
-    prior = likeliest_prior(counts, topics, sizes, independent=not view.spectrum.capped)
-    enough = len(topics) > 1 and counts.shape[0] >= REFINEMENT.least_documents
+    prior = likeliest_prior(counts, topics, sizes, independent=not repeats)
     # Capped occurrences are not drawn one by one, as refinement assumes.
-    if refine and enough and not view.spectrum.capped:
-        variances = words.errors**2 * float((matrix**2).sum())
-        shares = refined_shares(counts, topics, prior, shares, variances)
+    if refine and len(topics) > 1 and not repeats:
+        shares = refined_shares(counts, topics, prior)
         topics = topics_of(shares, frequencies)
         prior = likeliest_prior(counts, topics, prior, independent=True)
     return CountTopics(topics, prior, shares, unbounded)
+
+
+def factorized_by(topics: Floats, counts: WordCounts, options: Mapping[str, Any]) -> Factorization:
+    """Factorize documents of unit length with these topics as fixed components.
+
+    options : of every method, for the certificate and messages; others are left out.
+    """
+    known = {name: options[name] for name in SHARED_OPTIONS if name in options}
+    known["known_components"] = topics
+    return fit_matrix(unit_documents(counts), len(topics), "hals", known)
 
 
 def turn_to_diagonal(vector: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -326,10 +316,9 @@ def check_topic_memory(counts: WordCounts, n_topics: int) -> None:
     n_documents, n_words = counts.shape
     by_document = 8.0 * n_documents * (n_topics + DOCUMENT_NUMBERS)
     by_word = 8.0 * n_words * (n_topics + EXTRA) * (WORD_VECTORS + available_threads())
-    parts = min(4.0 * REFINEMENT.folds * n_documents * n_topics, room_for_parts(PART_BYTES))
     check_budget(
         f"find_topics needs for {n_documents} documents, {n_words} words and {n_topics} topics",
-        by_document + by_word + parts,
+        by_document + by_word,
         16.0 * block_bytes(BLOCK_BYTES),
         16.0 * BLOCK_BYTES,
     )
@@ -356,27 +345,29 @@ def find_number(counts: WordCounts) -> tuple[int, Floats, float, str]:
     return number, values, edge, note
 
 
-def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
-    """Return notes on changes made to the counts."""
-    notes, view = [], problem.view
+def notes_on_counts(
+    counts: WordCounts, spectrum: WordSpectrum, edge: float, *, grouped: bool
+) -> list[str]:
+    """Return notes on changes made to the counts, and on corpora too small for the topics."""
+    notes = []
     if not counts.whole:
         notes.append(
             "the data have fractions, so they are not word counts: pairs of a word with itself are "
             "left out, and document weights treat the numbers as if they were counts"
         )
-    if view.spectrum.capped:
+    if spectrum.capped:
         notes.append(
             "words repeat within documents far more than topics explain, so the search for topics "
             f"counts at most {MOST_REPEATS:.0f} occurrences of a word in a document"
         )
-    if view.start == "groups":
+    if grouped:
         notes.append(
             "topics were found from groups of documents, because these texts have more subjects "
             "than topics, or repeat words, which misleads a search by anchor words"
         )
-    values, k, edge = view.spectrum.values[:-1], len(view.spectrum.values) - 1, view.edge
-    if np.isnan(edge) and view.shares is None and counts.different.sum() <= MOST_REDRAWN:
-        edge = noise_edge(view.spectrum)
+    values, k = spectrum.values[:-1], len(spectrum.values) - 1
+    if np.isnan(edge) and not grouped:
+        edge = noise_beside(spectrum)
     above = int(np.count_nonzero(values > edge))
     if k > 1 and above < k and np.isfinite(edge):
         notes.append(

@@ -7,7 +7,7 @@ import pytest
 
 from provenmf import load
 from provenmf.applications import find_topics as find_and_confirm
-from provenmf.applications.topics.corpus import unit_documents
+from provenmf.applications.topics.corpus import WordCounts, unit_documents
 from provenmf.applications.topics.edits import joining_order
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
@@ -32,7 +32,8 @@ def assert_consistent(answer, corpus, k):
     np.testing.assert_allclose(answer.topics.sum(axis=1), 1)
     np.testing.assert_allclose(answer.document_weights.sum(axis=1), 1)
     fit = answer.factorization
-    matrix = unit_documents(corpus.counts[:, answer.word_columns])
+    counts = WordCounts(corpus.counts[:, answer.word_columns])
+    matrix = unit_documents(counts).everything()
     error = np.linalg.norm(matrix - fit.weights @ fit.components) / np.linalg.norm(matrix.data)
     assert fit.certificate.measures["relative_error"] == pytest.approx(error, rel=1e-6)
     assert certify(corpus.counts, answer).measures["relative_error"] == pytest.approx(error)

@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 
+from provenmf import confirm
 from provenmf.applications import find_topics as find_and_confirm
-from provenmf.applications.topics.cooccurrence import word_spectrum
+from provenmf.applications.topics.answer import TopicSettings
 from provenmf.applications.topics.corpus import WordCounts
 from provenmf.applications.topics.groups import (
     group,
@@ -17,7 +18,11 @@ from provenmf.applications.topics.groups import (
     silhouette,
     topic_numbers,
 )
-from provenmf.applications.topics.solver import topic_view
+from provenmf.applications.topics.solver import (
+    misleads_anchors,
+    noise_beside,
+    topic_spectrum,
+)
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
@@ -53,29 +58,32 @@ def raw_corpus(seed, per_class=80, families=6):
 def test_families_of_near_duplicates_do_not_become_topics(seed):
     counts, classes = raw_corpus(seed)
     found = find_topics(counts, 5)
-    assert found.settings.start == "groups"
-    assert clustering_accuracy(found.document_weights.argmax(axis=1), classes) > 0.95
+    assert found.found_by == "groups of documents"
+    assert clustering_accuracy(found.document_weights.argmax(axis=1), classes) > 0.9
     assert any("groups of documents" in note for note in found.notes)
     again = certify(counts, found).measures["relative_error"]
     assert again == pytest.approx(found.certificate.measures["relative_error"], rel=1e-5)
 
 
-def test_topics_are_numbered_by_size_and_anchors_belong_to_them():
+def test_topics_are_numbered_by_size_and_their_documents_are_factorized():
     counts, classes = raw_corpus(0)
     kept = np.r_[np.flatnonzero(classes != 2), np.flatnonzero(classes == 2)[:30]]
     found = find_topics(counts[kept], 5)
     assert np.all(np.diff(found.share) <= 0)
-    best = found.topics[:, found.anchor_columns].argmax(axis=0)
-    assert (best == np.arange(5)).sum() >= 4
+    assert found.anchor_words == ()
     fit = found.factorization
-    np.testing.assert_array_equal(found.candidate_words[fit.anchors], found.anchor_columns)
+    np.testing.assert_allclose(fit.components, found.topics, rtol=1e-6)
+    assert fit.weights.shape == found.document_weights.shape
+    merged = found.merge([1, 2])
+    assert repr(merged).endswith("method='groups of documents')")
+    assert confirm(None, merged).certificate.evidence.judgements.count("confirmed") == 4
 
 
 def test_topics_drawn_from_the_model_start_from_anchors():
-    counts = WordCounts(topic_corpus(1500, 300, 4, word_concentration=0.05, random_state=0).counts)
-    view = topic_view(counts, 4)
-    assert view.start == "anchors" and view.shares is None
-    np.testing.assert_array_equal(view.spectrum.vectors, word_spectrum(counts, 4).vectors)
+    counts = topic_corpus(1500, 300, 4, word_concentration=0.05, random_state=0).counts
+    spectrum = topic_spectrum(WordCounts(counts), 4)
+    assert not misleads_anchors(spectrum, noise_beside(spectrum))
+    assert find_topics(counts, 4).settings == TopicSettings(4, "spa")
 
 
 def test_k_means_finds_groups_apart_and_leaves_none_empty():

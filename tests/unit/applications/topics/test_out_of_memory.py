@@ -105,12 +105,14 @@ def test_wrong_entries_are_named(corpus, entry, words):
         find_topics(in_chunks(corpus.counts, 400, sparse=False)[..., None], 2)
 
 
-def test_ways_that_hold_the_counts_say_so(corpus, monkeypatch):
+def test_documents_are_factorized_in_blocks_but_resampled_in_memory(corpus, monkeypatch):
     rows = in_chunks(corpus.counts, 450, sparse=True)
+    near = find_topics(corpus.counts, 4, method="hals", **OPTIONS)
     monkeypatch.setattr("provenmf.budget.MOST_GATHERED", 1000.0)
-    for more in ({"method": "hals"}, {"n_resamples": 10}):
-        with pytest.raises(TooLarge, match="GB at once"):
-            find_topics(rows, 4, **OPTIONS, **more)
+    far = find_topics(rows, 4, method="hals", **OPTIONS)
+    np.testing.assert_allclose(far.topics, near.topics, atol=1e-9)
+    with pytest.raises(TooLarge, match="GB at once"):
+        find_topics(rows, 4, n_resamples=10, **OPTIONS)
 
 
 def test_summaries_are_those_of_the_matrix(corpus):

@@ -1,9 +1,12 @@
 """Topics from counts on corpora whose topics are known."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import psi
+from scipy.stats import gamma
 
 from provenmf import SPA
 from provenmf.applications.topics.cooccurrence import (
@@ -18,8 +21,15 @@ from provenmf.applications.topics.inference import (
     infer_documents,
     infer_rows_in_place,
     likeliest_prior,
+    median_shares,
+    shared_out,
 )
-from provenmf.applications.topics.solver import count_problem, topic_view, topics_at, word_points
+from provenmf.applications.topics.solver import (
+    count_problem,
+    topic_spectrum,
+    topics_at,
+    word_points,
+)
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics
@@ -30,11 +40,11 @@ def corpus_of(n_documents, seed=0, **options):
     return topic_corpus(n_documents, 600, 6, random_state=seed, **settings)
 
 
-def found_in(corpus):
+def found_in(corpus, **options):
     counts = WordCounts(corpus.counts)
-    problem = count_problem(counts, topic_view(counts, 6), 6)
+    problem = count_problem(counts, topic_spectrum(counts, 6), 6)
     anchors = problem.candidates[SPA(6, certify=False).fit(problem.points).anchors_]
-    return topics_at(counts, problem, anchors)
+    return topics_at(counts, problem, anchors, **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"anchors_per_topic": 0}])
@@ -128,26 +138,51 @@ def test_exponential_of_digamma(call, x):
     assert call(digamma_exponential, x) == pytest.approx(np.exp(psi(x)), rel=1e-6)
 
 
-def plain_parameters(counts, topics, prior):
+def plain_shares(counts, topics, prior):
+    """Expected occurrences (k, words) of a document's words; with the prior, its parameters."""
     gamma = prior + counts.sum() / len(prior)
     for _ in range(2000):
         shares = np.exp(psi(gamma))[:, None] * topics
-        gamma = prior + (counts * shares / shares.sum(axis=0)).sum(axis=1)
-    return gamma
+        shared = counts * shares / shares.sum(axis=0)
+        gamma = prior + shared.sum(axis=1)
+    return shared
 
 
 def test_documents_equal_the_plain_loop():
     corpus = topic_corpus(30, 600, 6, word_concentration=0.05, zipf=1.0, random_state=0)
     prior = np.linspace(0.1, 0.5, 6)
     words = np.ascontiguousarray(corpus.topics.T)
-    found = np.empty((30, 6))
+    found, sums = np.empty((30, 6)), np.zeros((600, 6))
     counts = corpus.counts
     infer_rows_in_place(
         counts.indptr, counts.indices, counts.data, words, prior,
-        5000, 1e-9, 0, 30, found,
+        5000, 1e-9, 0, 30, found, sums,
     )  # fmt: skip
-    expected = [plain_parameters(row, corpus.topics, prior) for row in counts.toarray()]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    expected = np.array([plain_shares(row, corpus.topics, prior) for row in counts.toarray()])
+    np.testing.assert_allclose(found, prior + expected.sum(axis=2), atol=1e-5)
+    np.testing.assert_allclose(sums, expected.sum(axis=0).T, atol=1e-4)
+    for rows in (30, 7):
+        known = WordCounts(as_blocks(counts, block_rows=rows))
+        shared = known.blocks.map_reduce(partial(shared_out, corpus.topics, prior))
+        assert np.abs(shared - expected.sum(axis=0).T).sum() < 0.01 * counts.sum()
+
+
+def test_refined_topics_are_closer_to_the_truth():
+    for n_documents in (300, 1500):
+        corpus = corpus_of(n_documents)
+        errors = [
+            match_topics(found_in(corpus, refine=refine).topics, corpus.topics).mean_distance
+            for refine in (False, True)
+        ]
+        assert errors[1] < 0.9 * errors[0]
+
+
+def test_shares_are_medians():
+    shapes = np.array([[5.0, 0.3, 0.02], [1e-12, 1e-12, 1e-12]])
+    expected = gamma.median(shapes[0])
+    found = median_shares(shapes)
+    np.testing.assert_allclose(found[0], expected / expected.sum())
+    np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
 def test_single_precision_equals_double():
@@ -158,6 +193,6 @@ def test_single_precision_equals_double():
     for out, precision in zip(found, (np.float64, np.float32)):
         infer_rows_in_place(
             counts.indptr, counts.indices, counts.data.astype(precision), words.astype(precision),
-            prior, 100, 3e-3, 0, 40, out,
+            prior, 100, 3e-3, 0, 40, out, np.zeros((0, 1), precision),
         )  # fmt: skip
     np.testing.assert_allclose(found[1], found[0], rtol=1e-3, atol=1e-4)
