@@ -17,8 +17,8 @@ from provenmf.data import Block, Blocks
 from provenmf.linalg.norms import (
     absolute_row_sums,
     inverse_where_positive,
+    row_lengths,
     squared_residual_rows,
-    squared_row_norms,
 )
 from provenmf.linalg.spectral import block_krylov
 
@@ -125,7 +125,9 @@ def stage_sums(
             negative_moments(raw, rounding),
             below_zero.T @ below_zero,
             np.abs(raw).sum(axis=0),
-            np.array([absolute_row_sums(block) @ scales, squared_row_norms(block) @ scales**2]),
+            np.array(
+                [absolute_row_sums(block) @ scales, np.square(row_lengths(block) * scales).sum()]
+            ),
             rows,
         )
 
@@ -182,7 +184,7 @@ def squared_residuals(blocks: Blocks, components: Array, row_scales: Array) -> A
 
     def residuals(block: Block, scales: Array) -> Array:
         weights = np.maximum(np.asarray(block @ decoder, dtype=np.float64), 0.0)
-        return squared_residual_rows(block, weights, components) * scales**2
+        return np.square(np.sqrt(squared_residual_rows(block, weights, components)) * scales)
 
     return blocks.map_rows(residuals, row_scales)
 

@@ -25,6 +25,14 @@ def test_default_recovers_topics_from_anchors():
     assert model.reconstruction_err_ < 1e-8
 
 
+@pytest.mark.filterwarnings("error:overflow")
+def test_a_row_of_tiny_numbers_counts_as_much_as_any_other():
+    data = SAMPLE.data.copy()
+    data[5] *= 1e-306
+    one, other = AND(6).fit(data).components_, AND(6).fit(SAMPLE.data).components_
+    np.testing.assert_allclose(one, other, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
