@@ -1,11 +1,11 @@
 """How often 95 % intervals hold the truth, on data drawn from the model.
 
     python -m benchmarks.recovery.error_bars [--draws 200]
-        [topics memberships endmembers corners components]
+        [topics endmembers corners components]
 
 Every draw has a truth of its own. Entries are counted by their size, since small ones cannot be
 missed from below: an interval that begins at zero is one-sided. Wanted are 92 to 98 %. With 200
-draws: topics 96.9 % (probabilities above .001), memberships 97.3 % (both from seed 31000 on),
+draws: topics 96.9 % (probabilities above .001, from seed 31000 on),
 endmembers 96.2 %, corners 93.9 % (43000), components 96.5 % (of entries above zero 94.3 %; 23000).
 """
 
@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf import factorize, find_communities, find_topics, unmix, with_error_bars
+from provenmf import factorize, find_topics, unmix, with_error_bars
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.cubes import mixed_cube
-from provenmf.datasets.networks import mixed_membership_network
 from provenmf.metrics.matching import best_assignment, match_components
 from provenmf.metrics.topics import top_words
 
@@ -54,19 +53,6 @@ def topics(seed: int) -> Covered:
         "probability above .001": ok[truth > 1e-3],
         "all": ok.ravel(),
     }
-
-
-def memberships(seed: int) -> Covered:
-    """500 nodes, 3 communities, mean degree 50."""
-    network = mixed_membership_network(500, 3, mean_degree=50.0, random_state=seed)
-    found = find_communities(network.adjacency, 3, certify=False)
-    bars = found.error_bars
-    assert bars is not None
-    rows, columns = best_assignment(found.memberships.T @ network.memberships)
-    truth = network.memberships[:, columns[np.argsort(rows)]]
-    ok = held(truth, bars.lower, bars.upper)
-    mixed = (truth > 0) & (truth < 1)
-    return {"mixed nodes": ok[mixed], "pure nodes": ok[~mixed], "all": ok.ravel()}
 
 
 def endmembers(seed: int, **options: float) -> Covered:
@@ -102,7 +88,6 @@ def components(seed: int) -> Covered:
 
 KINDS: dict[str, Callable[[int], Covered]] = {
     "topics": topics,
-    "memberships": memberships,
     "endmembers": endmembers,
     "corners": corners,
     "components": components,

@@ -117,7 +117,6 @@ CASES = {
         0.05,
     ),
 }
-CASES["applications.communities.corners"] = CASES["applications.communities.likelihood"]
 # Halves never show exactly the same component, so that none is confirmed if they must.
 DECIDES = {("certificate.evidence", "alike", 2)}
 CHANGES = [

@@ -1,19 +1,12 @@
-"""Error bars of topics, memberships and endmembers."""
+"""Error bars of topics and endmembers."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from provenmf import find_communities, find_topics, load, unmix
-from provenmf.applications.communities.corners import (
-    NodeModel,
-    membership_error_bars,
-    memberships_in_plane,
-)
+from provenmf import find_topics, load, unmix
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.cubes import mixed_cube
-from provenmf.datasets.networks import mixed_membership_network
-from provenmf.metrics.matching import best_assignment, match_components
+from provenmf.metrics.matching import match_components
 from provenmf.report import page
 
 
@@ -51,34 +44,6 @@ def test_one_topic_too_many_is_unstable():
     found = find_topics(corpus.counts, 4, n_resamples=20, certify=False)
     assert found.error_bars.returned.min() < 0.8
     assert any("is unstable" in note for note in found.notes)
-
-
-def test_intervals_of_memberships_hold_most_of_the_truth():
-    network = mixed_membership_network(400, 3, mean_degree=50.0, random_state=2)
-    found = find_communities(network.adjacency, 3, certify=False, evidence=False)
-    rows, columns = best_assignment(found.memberships.T @ network.memberships)
-    truth = network.memberships[:, columns[np.argsort(rows)]]
-    assert 0.9 < share_held(truth, found.error_bars.lower, found.error_bars.upper) < 0.995
-    assert found.tables()["standard_errors"].shape == found.memberships.shape
-
-
-def test_errors_of_memberships_follow_those_of_the_corners():
-    """The delta method against memberships in corners that were moved at random."""
-    rng = np.random.default_rng(0)
-    values, plane = np.array([3.0, 2.0]), np.array([1.0, 1.0])
-    corners = np.array([[0.9, 0.1], [0.2, 0.8]])
-    vectors = rng.dirichlet([2.0, 2.0], 4) @ corners
-    covariances = 1e-6 * np.array([np.diag([1.0, 2.0]), np.diag([2.0, 1.0])])
-    in_plane = np.eye(2) - np.ones((2, 2)) / 2
-    covariances = in_plane @ covariances @ in_plane
-    model = NodeModel(sp.csr_array((4, 4)), vectors, values, plane)
-    found, unknown = memberships_in_plane(model, corners)
-    errors = membership_error_bars(model, corners, covariances, found, unknown).standard_errors
-    moved = []
-    for _ in range(2000):
-        elsewhere = [rng.multivariate_normal(c, s) for c, s in zip(corners, covariances)]
-        moved.append(memberships_in_plane(model, np.array(elsewhere))[0])
-    np.testing.assert_allclose(errors, np.std(moved, axis=0), rtol=0.08)
 
 
 def test_intervals_of_endmembers_hold_most_of_the_truth():

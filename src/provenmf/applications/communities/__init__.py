@@ -1,7 +1,7 @@
 """Communities of a graph and every node's share in them.
 
 Read `search.py` first: eigenvectors and pure nodes among them (`embedding.py`), corners averaged
-over nodes, memberships and their errors (`corners.py`).
+over nodes and memberships (`corners.py`).
 """
 
 from provenmf.applications.communities.answer import Communities

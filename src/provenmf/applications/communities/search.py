@@ -27,12 +27,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.communities.answer import Communities
-from provenmf.applications.communities.corners import (
-    NodeModel,
-    averaged_corners,
-    membership_error_bars,
-    memberships_in_plane,
-)
+from provenmf.applications.communities.corners import averaged_corners, memberships_in_plane
 from provenmf.applications.communities.embedding import Embedding, embed, node_plane, node_points
 from provenmf.applications.communities.likelihood import (
     SETTINGS,
@@ -57,7 +52,6 @@ from provenmf.linalg.norms import rows_to_sum_one
 from provenmf.methods import methods, options_of_method
 from provenmf.metrics.matching import best_assignment
 from provenmf.results import Factorization
-from provenmf.results.estimates import ErrorBars
 
 # Rows of an embedding may be negative, and pure nodes are rows.
 METHODS = methods(anchors=True, negative_data=True)
@@ -167,34 +161,24 @@ def find_communities(
         undetermined=members.undetermined,
         n_averaged=members.n_averaged,
         memberships_from=members.source,
-        error_bars=members.error_bars,
     )
     return confirm(graph, answer) if evidence else answer
 
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """Memberships of all nodes, which are undetermined, nodes averaged, error bars, and source."""
+    """Memberships of all nodes, which are undetermined, nodes averaged, and source."""
 
     memberships: NDArray[np.float64]
     undetermined: NDArray[np.bool_]
     n_averaged: NDArray[np.intp] | None = None
-    error_bars: ErrorBars | None = None
     source: str = "eigenvectors"
 
     def ordered(self, order: NDArray[np.intp]) -> Members:
         """Return the communities in another order."""
-        bars = self.error_bars
-        if bars is not None:
-            bars = replace(
-                bars,
-                standard_errors=bars.standard_errors[:, order],
-                lower=bars.lower[:, order],
-                upper=bars.upper[:, order],
-            )
         averaged = None if self.n_averaged is None else self.n_averaged[order]
         memberships = self.memberships[:, order]
-        return replace(self, memberships=memberships, n_averaged=averaged, error_bars=bars)
+        return replace(self, memberships=memberships, n_averaged=averaged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +202,7 @@ class _Search:
     scale: bool
     options: Mapping[str, Any]
 
-    def run(self, adjacency: sp.csr_array, *, bars: bool = True) -> _Spectral:
+    def run(self, adjacency: sp.csr_array) -> _Spectral:
         """Find pure nodes and memberships."""
         k = self.n_communities
         embedding = embed(adjacency, k)
@@ -230,13 +214,9 @@ class _Search:
         assert anchors is not None  # every method here chooses rows
         notes += found_fewer(factorization, k, "communities")
         if self.scale and embedding.share >= LEAST_SHARE and len(anchors) == k:
-            model = NodeModel(adjacency, embedding.vectors, embedding.eigenvalues[:-1], plane)
-            corners, n_averaged, covariances = averaged_corners(model, nodes, anchors)
-            shares, unknown = memberships_in_plane(model, corners)
-            errors = None
-            if bars:
-                errors = membership_error_bars(model, corners, covariances, shares, unknown)
-            found = Members(shares, unknown, n_averaged, errors)
+            corners = averaged_corners(adjacency, embedding, plane, nodes, anchors)
+            shares, unknown = memberships_in_plane(embedding, plane, corners.points)
+            found = Members(shares, unknown, corners.n_members)
         else:
             found = Members(*memberships_of(embedding.vectors, nodes[anchors]))
         found = from_neighbors(adjacency, found)
@@ -245,7 +225,7 @@ class _Search:
     def quiet(self, seen: sp.csr_array) -> NDArray[np.float64]:
         """Find memberships in a part of the links, without certificate and messages."""
         options = {**self.options, "certify": False, "callback": None}
-        return replace(self, options=options).run(seen, bars=False).members.memberships
+        return replace(self, options=options).run(seen).members.memberships
 
 
 def from_neighbors(adjacency: sp.csr_array, members: Members) -> Members:

@@ -21,8 +21,7 @@ Related: smoothed SPA (Nadisic, Gillis & Kervazo 2023) takes the mean or median 
 along each direction, successive vertex search (Jin, Ke & Luo 2024) searches k-means centres, and
 SPACL (Mao, Sarkar & Chakrabarti 2021) prunes lonely rows first. All of these fix the number of rows
 to average or to prune; here each row's own error decides, so that with more data fewer mixed rows
-are taken along. `benchmarks/recovery/vertices.py` compares them. Rows whose errors have known
-covariances are treated in `applications.communities.corners`.
+are taken along. `benchmarks/recovery/vertices.py` compares them.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.applications import find_communities
-from provenmf.applications.communities.corners import link_covariances
 from provenmf.applications.communities.embedding import embed
 from provenmf.applications.communities.likelihood import number_of_communities
 from provenmf.applications.communities.search import memberships_of
@@ -60,14 +59,3 @@ def test_bipartite_graphs_have_one_community_of_all_nodes(graph, number):
     found = find_communities(graph, number)
     assert found.memberships.shape[1] == 1
     assert not found.undetermined.any()
-
-
-def test_covariances_are_those_of_all_products_at_once():
-    network = mixed_membership_network(60, 3, mean_degree=12.0, random_state=0)
-    values, vectors = np.linalg.eigh(network.adjacency.toarray())
-    values, vectors = values[-3:], vectors[:, -3:]
-    outer = np.einsum("ia,ib->iab", vectors, vectors)
-    plain = np.einsum("ij,jab->iab", network.adjacency.toarray(), outer)
-    plain /= np.multiply.outer(values, values)
-    found = link_covariances(network.adjacency, vectors, values, np.arange(60))
-    np.testing.assert_allclose(found, plain, atol=1e-12)
