@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,7 @@ from provenmf.arguments import checked
 from provenmf.certificate.uniqueness import ABOUT_PARTS
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput, counted
-from provenmf.methods import CATALOGUE, estimator_class
-from provenmf.methods.alternating.estimator import HALS
+from provenmf.methods import CATALOGUE, estimator_class, make_estimator
 from provenmf.results import Certificate
 from provenmf.results.certificate import finite_or_none
 from provenmf.results.display import table_lines, wrapped
@@ -39,6 +37,7 @@ TABLE_LEGEND = (
     "error that any factorization of this rank can have; bound: error that the method's theory "
     "proves on these data"
 )
+COMPARED = "hals"  # fits any nonnegative matrix: its theory says nothing about the data
 WORSE_THAN_ZEROS = "fits worse than all zeros would (error above 1): do not use it here."
 
 
@@ -57,13 +56,11 @@ class Diagnosis:
     agreed : bool
         Whether it is the number of singular values above the noise, and that number is clear.
     certificates : dict
-        Certificate of each method tried, by its name.
+        Certificate of each method tried, by its name. HALS has no conditions: compare its error.
     refusals : dict
         Methods that do not accept this data, with the reason.
     recommended : str or None
         A method with a proved bound or with all its conditions established, if any.
-    polished : Certificate or None
-        Certificate of HALS, which has no conditions; compare the errors of the others with it.
     given : bool
         Whether the number was given and not suggested by the data.
 
@@ -85,7 +82,6 @@ class Diagnosis:
     agreed: bool
     certificates: dict[str, Certificate]
     refusals: dict[str, str]
-    polished: Certificate | None = None
     given: bool = False
 
     @property
@@ -93,7 +89,8 @@ class Diagnosis:
         """The first method whose theory holds here, or None; one component is not recommended."""
         if self.n_components == 1 and not self.agreed:
             return None
-        return next((m for m, c in self.certificates.items() if applies(c)), None)
+        ours = self.certificates.items()
+        return next((m for m, c in ours if m != COMPARED and applies(c)), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -105,7 +102,6 @@ class Diagnosis:
             "recommended": self.recommended,
             "certificates": {m: c.to_dict() for m, c in self.certificates.items()},
             "refusals": self.refusals,
-            "polished": None if self.polished is None else self.polished.to_dict(),
         }
 
     def __str__(self) -> str:
@@ -113,7 +109,7 @@ class Diagnosis:
         if not self.agreed:
             alone = "the data alone do not determine it"
             sure = "as given; the data alone do not confirm it" if self.given else alone
-        rows = [_row(m, found, m in self.certificates) for m, found in self._compared.items()]
+        rows = [_row(method, found) for method, found in self.certificates.items()]
         worse = [
             f"{estimator_class(method).__name__} {WORSE_THAN_ZEROS}"
             for method, certificate in self.certificates.items()
@@ -130,11 +126,6 @@ class Diagnosis:
         lines += wrapped(*(f"{m:14}{reason}" for m, reason in self.refusals.items()), indent="  ")
         return "\n".join([*lines, "", *wrapped(TABLE_LEGEND, *worse), "", *wrapped(self._advice())])
 
-    @property
-    def _compared(self) -> dict[str, Certificate]:
-        """Certificates of the methods tried, and of HALS."""
-        return self.certificates | ({} if self.polished is None else {"hals": self.polished})
-
     def _advice(self) -> str:
         if self.recommended is not None:
             name = estimator_class(self.recommended).__name__
@@ -146,7 +137,7 @@ class Diagnosis:
                 "determine."
             )
         unproved = "No method has all its conditions established on these data."
-        near = next((m for m, c in self._compared.items() if _near_the_floor(c)), None)
+        near = next((m for m, c in self.certificates.items() if _near_the_floor(c)), None)
         if near is None or (self.n_components == 1 and not self.agreed):
             return (
                 f"{unproved} The results may still be good: compare errors with the floor, and "
@@ -174,7 +165,7 @@ def diagnose(
         the noise or, if that is not clear, the one with the largest fall after it.
     methods : str, sequence of str or None, default=None
         The methods to try, in order of preference; None tries those whose certificates can
-        establish their conditions from the data alone.
+        establish their conditions from the data alone, and HALS.
 
     Returns
     -------
@@ -195,21 +186,20 @@ def diagnose(
     (4, True, 'spa')
     """
     named = [methods] if isinstance(methods, str) else list(() if methods is None else methods)
-    names = named or advised_methods()
-    estimators = {method: estimator_class(method) for method in names}
+    names = named or [*advised_methods(), COMPARED]
+    for name in names:
+        estimator_class(name)  # refuses an unknown one
     blocks = as_blocks(X)
     spectrum, given = spectrum_of(blocks), n_components is not None
     if n_components is None:
         n_components = spectrum.likeliest
-    certificates, refusals, polished = {}, {}, None
-    for method, estimator in estimators.items():
+    certificates, refusals = {}, {}
+    for method in names:
         try:
-            certificates[method] = estimator(n_components=n_components).fit(X).certificate_
+            fitted = make_estimator(method, n_components, random_state=0).fit(X)
+            certificates[method] = fitted.certificate_
         except InvalidInput as error:
             refusals[method] = str(error)
-    if methods is None:
-        with suppress(InvalidInput):
-            polished = HALS(n_components, random_state=0).fit(X).certificate_
     return Diagnosis(
         shape=blocks.shape,
         spectrum=spectrum,
@@ -217,7 +207,6 @@ def diagnose(
         agreed=spectrum.is_clear and n_components == spectrum.above,
         certificates=certificates,
         refusals=refusals,
-        polished=polished,
         given=given,
     )
 
@@ -265,10 +254,10 @@ def _statuses(certificate: Certificate) -> list[str]:
     return [c.status for c in certificate.checks if c.name not in ABOUT_PARTS]
 
 
-def _row(method: str, certificate: Certificate, conditions: bool) -> list[str]:
+def _row(method: str, certificate: Certificate) -> list[str]:
     statuses = _statuses(certificate)
     kinds = ("holds", "fails", "unknown")
-    counts = [str(statuses.count(kind)) if conditions else "-" for kind in kinds]
+    counts = [str(statuses.count(kind)) if method != COMPARED else "-" for kind in kinds]
     floor = certificate.bounds.get("relative_error_lower_bound")
     bound = certificate.bounds.get("relative_error")
     proved = ["-" if value is None else f"{value:.3g}" for value in (floor, bound)]

@@ -45,8 +45,8 @@ def fit(
 ) -> None:
     """Factorize any matrix: rows are data points, X ≈ weights × components.
 
-    The method auto uses hals. It uses cones or spa instead if all conditions of
-    their theory hold and they fit as well. A note says which one and why.
+    The method auto uses poisson for counts, otherwise hals, or cones or spa if all
+    conditions of their theory hold and they fit as well. A note says why.
     Matrices in .npy files are read block by block, unless the method needs the
     whole matrix, as fast_gradient does.
     Empty cells of a table are missing entries (hals and anls only).
@@ -197,4 +197,6 @@ def parse_ranks(text: str) -> list[int]:
         if max(len(low), len(high)) > LONGEST_RANK:
             raise InvalidInput(f"--ranks {text} has numbers that are too large: use smaller ones")
         numbers += range(int(low), int(high or low) + 1)
+    if not numbers:
+        raise InvalidInput(f"--ranks {text} has no numbers: write the lower one first, as in 2-12")
     return numbers

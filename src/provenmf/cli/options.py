@@ -61,7 +61,9 @@ class Shared:
     json: Annotated[bool, option("--json", "Print the result as JSON.")] = False
     force: Annotated[bool, option("--force", "Overwrite existing output files.")] = False
     no_report: Annotated[bool, option("--no-report", "Do not write the HTML report.")] = False
-    no_certify: Annotated[bool, option("--no-certify", "No certificate, no evidence.")] = False
+    no_certify: Annotated[
+        bool, option("--no-certify", "Leave out the certificate and the evidence.")
+    ] = False
     random_state: Annotated[int, option("--random-state NUMBER", "Random seed.", min=0)] = 0
     memory: Annotated[
         str | None,

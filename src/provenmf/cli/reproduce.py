@@ -40,7 +40,7 @@ def reproduce(
     """Reproduce the tables and figures of the four papers, and check their claims.
 
     Each experiment judges the clauses of a claim one by one and writes NAME.html
-    (figures and tables) and NAME.json to the output folder. merit-table2 takes hours.
+    (figures and tables) and NAME.json to the output folder. The longest take hours.
 
     \b
     Examples:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from provenmf.report.elements import Element, Paragraph, Statement, Statements, Table
+from provenmf.report.elements import Element, Paragraph, Table
 from provenmf.results import Certificate, Check, in_digits
 from provenmf.results.certificate import meaning, proved
 from provenmf.results.verdict import FROM_FILE, is_good_news
@@ -37,6 +37,9 @@ STATUS = {
 }
 
 
+HEADER = ("condition", "theorem", "value", "")
+
+
 def certificate_elements(certificate: Certificate | None, matrix: str = "") -> list[Element]:
     """Return the elements of the third tab; `matrix` says in words what was factorized."""
     if certificate is None:
@@ -61,7 +64,7 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
     for status, (title, caption) in STATUS.items():
         checks = [check for check in certificate.checks if check.status == status]
         if checks:
-            elements.append(Statements(title, [_statement(c) for c in checks], caption))
+            elements.append(Table(title, HEADER, [_row(check) for check in checks], caption))
     if certificate.bounds:
         rows = [(proved(name), in_digits(value)) for name, value in certificate.bounds.items()]
         elements.append(Table("What follows", ("proved for this data", "value"), rows))
@@ -94,9 +97,9 @@ def words_explained(certificate: Certificate) -> str:
     return text
 
 
-def _statement(check: Check) -> Statement:
+def _row(check: Check) -> tuple[str, ...]:
     measured = f"measured {in_digits(check.value)}" if check.value is not None else "not measured"
     if check.threshold is not None:
         side = "at least" if check.direction == ">=" else "at most"
         measured += f", needed {side} {in_digits(check.threshold)}"
-    return Statement(check.status, check.name, check.theorem, measured, check.note)
+    return check.name, check.theorem, measured, check.note

@@ -44,13 +44,18 @@ class ChartGrid:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text or numbers under a header; `unbroken` cells have no line breaks."""
+    """Rows of text or numbers under a header; `unbroken` cells have no line breaks.
+
+    Readers filter the rows by `components`; `of` is the one of each row, counted from 1.
+    """
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
     unbroken: bool = False
+    components: Sequence[str] = ()
+    of: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -121,29 +126,6 @@ class Gallery:
 
 
 @dataclass(frozen=True)
-class TopicMap:
-    """Circles to choose from, and the words of the chosen one by relevance."""
-
-    title: str
-    chart: Chart
-    caption: str = ""
-
-
-@dataclass(frozen=True)
-class RowTable:
-    """Every row of the data with its largest components; readers filter it by component.
-
-    `rows` are pairs: the main component, counted from 1, and the cells.
-    """
-
-    title: str
-    components: Sequence[str]
-    header: Sequence[str]
-    rows: Sequence[tuple[int, Sequence[str]]]
-    caption: str = ""
-
-
-@dataclass(frozen=True)
 class Overview:
     """One line of the first screen: a component, its size, what it is, and the evidence for it."""
 
@@ -155,27 +137,7 @@ class Overview:
     evidence: str = ""
 
 
-@dataclass(frozen=True)
-class Statement:
-    """One check of the certificate in plain words."""
-
-    status: str
-    name: str
-    theorem: str
-    measured: str
-    note: str
-
-
-@dataclass(frozen=True)
-class Statements:
-    """Checks of one status."""
-
-    title: str
-    statements: Sequence[Statement]
-    caption: str = ""
-
-
-Element = Paragraph | Chart | ChartGrid | Table | RowTable | Cards | Gallery | TopicMap | Statements
+Element = Paragraph | Chart | ChartGrid | Table | Cards | Gallery
 
 
 @dataclass(frozen=True)

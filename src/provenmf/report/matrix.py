@@ -21,7 +21,6 @@ from provenmf.report.elements import (
     Element,
     Overview,
     Paragraph,
-    RowTable,
     Table,
 )
 from provenmf.results import Factorization
@@ -130,20 +129,20 @@ def row_table(answer: Answer) -> list[Element]:
     chosen = evenly(n, SETTINGS.table_rows)
     order = np.argsort(-shares[chosen], axis=1, kind="stable")[:, :2]
     names, components = answer.row_names, answer.component_names
-    rows = []
+    rows, of = [], []
     for i, (first, second) in zip(chosen.tolist(), order.tolist()):
-        if not shares[i, first]:  # a row of zeros
-            rows.append((0, [str(names[i]), "", "", ""]))
-            continue
         cells = [str(names[i]), components[first], f"{shares[i, first]:.0%}"]
         also = shares[i, second] >= SETTINGS.least_shown
         cells += [f"{components[second]} {shares[i, second]:.0%}" if also else ""]
-        rows.append((first + 1, cells))
+        some = shares[i, first] > 0
+        rows.append(cells if some else [cells[0], "", "", ""])
+        of.append(first + 1 if some else 0)
     caption = f"Choose a {words.component} here, or click it at the top of the page."
     if len(chosen) < n:
         caption += f" Shown: {len(chosen):,} of {n:,} {plural(words.row)}, evenly spread."
     header = (words.row, f"main {words.component}", "share", "next")
-    return [RowTable(f"All {plural(words.row)}", components, header, rows, caption)]
+    title = f"All {plural(words.row)}"
+    return [Table(title, header, rows, caption, components=components, of=of)]
 
 
 def evenly(n: int, count: int) -> NDArray[np.intp]:

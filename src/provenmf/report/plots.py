@@ -17,6 +17,7 @@ from provenmf.report.elements import Card, Cards, Chart, ChartGrid, Element
 from provenmf.report.figures import (
     COLOURS,
     SCALE,
+    Bubbles,
     Columns,
     Curve,
     Figure,
@@ -165,6 +166,17 @@ def _(figure: Network, axes: Any) -> None:
         axes.scatter(own[:, 0], own[:, 1], s=14, color=colour, label=as_text(name), zorder=2)
     axes.legend(fontsize="small")
     axes.set_aspect("equal")
+    axes.set_axis_off()
+
+
+@_draw.register
+def _(figure: Bubbles, axes: Any) -> None:
+    across, up = figure.positions.T
+    axes.scatter(across, up, s=4000 * figure.sizes, color=COLOURS[0], alpha=0.4)
+    for place, name in zip(figure.positions, figure.names):
+        axes.annotate(as_text(shortened(name, 28)), place, ha="center", fontsize="small")
+    axes.margins(0.2)
+    axes.set_aspect("equal", adjustable="datalim")
     axes.set_axis_off()
 
 

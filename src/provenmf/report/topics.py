@@ -20,7 +20,6 @@ from provenmf.report.elements import (
     Example,
     Paragraph,
     Table,
-    TopicMap,
 )
 from provenmf.report.figures import Bubbles, Lines, Tree
 from provenmf.results.estimates import ErrorBars
@@ -112,9 +111,8 @@ def topic_map(answer: Topics) -> list[Element]:
         "other. Choose one to see its words and documents. Light bars show how often a word occurs "
         "overall, orange bars how often within the topic."
     )
-    chart = Chart("Topics by similarity", circles, height=520)
     return [
-        TopicMap("Map of the topics", chart, caption),
+        Chart("Map of the topics", circles, caption, height=520),
         matrix.map_between(
             answer,
             "Map of the documents",

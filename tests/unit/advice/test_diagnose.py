@@ -130,7 +130,7 @@ def test_hals_is_compared_with_the_methods_that_have_a_theory():
     text = str(found)
     assert "AND fits the data by its error alone" in " ".join(text.split())
     assert text.count("hals") == 1 and max(map(len, text.splitlines())) <= 80
-    assert found.to_dict()["polished"]["measures"]["relative_error"] < 1e-2
+    assert found.to_dict()["certificates"]["hals"]["measures"]["relative_error"] < 1e-2
 
 
 def test_squares_that_overflow_are_refused_before_they_are_formed():

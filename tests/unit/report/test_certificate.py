@@ -5,7 +5,7 @@ import pytest
 
 from provenmf.methods import CATALOGUE, make_estimator
 from provenmf.report.certificate import certificate_elements, headline
-from provenmf.report.elements import Statements
+from provenmf.report.elements import Table
 from provenmf.results import Certificate, Check
 from provenmf.results.certificate import meaning, proved
 
@@ -45,15 +45,13 @@ def test_no_quantity_is_a_bare_symbol(method):
 def test_unknown_is_never_counted_as_met():
     checks = (Check("a", "T1", "holds"), Check("b", "T1", "unknown", 9.0, 1.0))
     assert "1 met, 0 not met, 1 that cannot be decided" in headline(Certificate("x", checks))[-1]
-    groups = [
-        e for e in certificate_elements(Certificate("x", checks)) if isinstance(e, Statements)
-    ]
-    assert [group.title for group in groups] == ["Conditions that hold", "What is unknown"]
+    tables = [e for e in certificate_elements(Certificate("x", checks)) if isinstance(e, Table)]
+    assert [table.title for table in tables[:2]] == ["Conditions that hold", "What is unknown"]
 
 
 def test_side_of_the_threshold_in_words():
     for direction, words in ((">=", "at least"), ("<=", "at most")):
         check = Check("c", "T", "holds", 0.8, 0.2, direction=direction)
         elements = certificate_elements(Certificate("x", (check,)))
-        [group] = [e for e in elements if isinstance(e, Statements)]
-        assert group.statements[0].measured == f"measured 0.8, needed {words} 0.2"
+        table = next(e for e in elements if isinstance(e, Table))
+        assert table.rows[0][2] == f"measured 0.8, needed {words} 0.2"

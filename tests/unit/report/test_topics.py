@@ -16,7 +16,7 @@ from provenmf.report.topics import by_group, flat_positions, merged, topic_map
 def test_maps_and_tree_have_the_words_of_the_cards(results):
     answer = results["topics"]
     shown, documents, tree = topic_map(answer)
-    words = [word for word, _, _ in shown.chart.figure.terms[2]]
+    words = [word for word, _, _ in shown.figure.terms[2]]
     cards = next(e for e in found(answer) if isinstance(e, Cards)).cards
     own = next(card for card in cards if card.component == 3)
     labels, lengths = zip(*[(bar.label, bar.length) for bar in own.bars])
