@@ -39,7 +39,8 @@ class Labelled(NamedTuple):
         place = {name: j for j, name in enumerate(self.channels)}
         missing = [name for name in channels if name not in place]
         if not missing:
-            return self._replace(values=self.values[:, [place[c] for c in channels]])
+            values = self.values[:, [place[c] for c in channels]]
+            return self._replace(values=values, channels=channels)
         unnamed = "channel 1" in (channels[0], self.channels[0])
         if unnamed and len(channels) == len(self.channels):
             return self  # the order must be the same

@@ -53,8 +53,7 @@ class Settings:
     most_say: float = 4.0  # of a tumor about overdispersion, as a multiple of the median's
     price: float = 0.5  # of an exposure, as a share of ½ log(mutations)
     common: float = 0.75  # largest prior of an exposure; more, and all would use what most use
-    signature: float = 1.5  # price of a signature, as a multiple of its parameters' ½ log(1 + I)
-    eager: float = 0.5  # the same during growth
+    eager: float = 0.5  # price of a signature during growth, as a share of the full one
     surplus: float = 1.3  # signatures after growth, as a multiple of those that pay the full price
     places: int = 3  # where a new signature is tried
     seeds: int = 60  # tumors whose residuals these places are sought from
@@ -64,10 +63,7 @@ class Settings:
     mixings: int = 4  # rounds of mixtures in a search
     exchanged: int = 6  # signatures that are exchanged in a search
     slack: float = 30.0  # rise of the cost that fitting everything again may make good
-    gain: float = 10.0  # that a mixture must promise
-    lean: float = 100.0  # loss it may promise for each share of the other that is taken out
     cuts: tuple[float, ...] = (0.02, 0.1, 0.35)  # parts of the other that lack what is taken out
-    share: float = 0.03  # of another signature that is worth a trial
     mixed: int = 12  # trials in a round of mixtures
     rounds: int = 2  # of exposures and signatures in turn
     steps: int = 5  # for signatures and exposures on their supports in a round
@@ -261,11 +257,8 @@ def _mixed(tumors: Tumors, found: Extracted) -> Search:
     """Try mixtures until none lowers the cost."""
     for _ in range(SETTINGS.mixings):
         before = found
-        for j, mixture in mixtures(tumors, found):
-            signatures = found.signatures.copy()
-            signatures[j] = mixture
-            trial = refine(tumors, found._replace(signatures=signatures), j)
-            found = cheaper(tumors, found, trial)
+        for mixture in mixtures(tumors, found):
+            found = cheaper(tumors, found, refine(tumors, mixture.of(found), mixture.changed))
             yield tumors, found
         if found is before:
             break
@@ -322,8 +315,25 @@ def _shares(profiles: Floats) -> Floats:
     return np.asarray(positive / np.maximum(positive.sum(axis=1, keepdims=True), 1e-300))
 
 
-def mixtures(tumors: Tumors, found: Extracted) -> list[tuple[int, Floats]]:
-    """Return signatures j with more or less of another one that promise a lower cost, best first.
+class Mixture(NamedTuple):
+    """A signature to change, and the share of another one that it gets, or loses if negative."""
+
+    changed: int
+    other: int
+    share: float
+
+    def of(self, found: Extracted) -> Extracted:
+        """Return signatures with this one changed, and exposures with which means stay the same."""
+        (j, i, share), (signatures, exposures) = self, (part.copy() for part in found)
+        mixed = np.maximum(signatures[j] + share * signatures[i], 1e-3 * signatures[j])
+        signatures[j] = mixed / mixed.sum()
+        exposures[:, i] = np.maximum(exposures[:, i] - share * exposures[:, j], 0.0)
+        exposures[:, j] *= mixed.sum()
+        return Extracted(signatures, exposures)
+
+
+def mixtures(tumors: Tumors, found: Extracted) -> list[Mixture]:
+    """Return mixtures of each signature with another one, those that promise most first.
 
     With s_j + t s_i in place of s_j, means stay the same if exposures e_i become e_i - t e_j. These
     are nonnegative, so e_i in the old terms is free down to t e_j: there an exposure is spared,
@@ -337,7 +347,7 @@ def mixtures(tumors: Tumors, found: Extracted) -> list[tuple[int, Floats]]:
     for j, signature in enumerate(signatures):
         users = exposures[:, j] > 0
         mine = exposures[users][:, [j]]
-        best, choice = 0.0, signature
+        pairs = []
         for i in np.flatnonzero(np.arange(len(signatures)) != j):
             slope, curvature, theirs, paid = (
                 values[users, i][:, None] for values in (score, information, exposures, price)
@@ -350,18 +360,12 @@ def mixtures(tumors: Tumors, found: Extracted) -> list[tuple[int, Floats]]:
             above = np.maximum(bound, slope / curvature)
             spared = (slope - 0.5 * curvature * bound) * bound + paid * (theirs > 0)
             kept = (slope - 0.5 * curvature * above) * above - paid * (theirs == 0)
-            # Taking out pays off more than this says: the signature is then fitted better.
-            asked = np.where(shares > 0, SETTINGS.gain, SETTINGS.lean * shares)
-            gains = np.maximum(spared, kept).sum(axis=0) - asked
-            gains[np.abs(shares) < SETTINGS.share] = -np.inf
+            gains = np.maximum(spared, kept).sum(axis=0)
             t = int(np.argmax(gains))
-            if gains[t] > best:
-                mixed = np.maximum(signature + shares[t] * signatures[i], 1e-3 * signature)
-                best, choice = float(gains[t]), mixed / mixed.sum()
-        if best > 0:
-            trials.append((best, j, choice))
-    trials.sort(key=lambda trial: -trial[0])
-    return [(j, choice) for _, j, choice in trials[: SETTINGS.mixed]]
+            pairs.append((float(gains[t]), Mixture(j, int(i), float(shares[t]))))
+        if pairs:
+            trials.append(max(pairs))
+    return [mixture for _, mixture in sorted(trials, reverse=True)[: SETTINGS.mixed]]
 
 
 def _profile(tumors: Tumors, found: Extracted) -> tuple[Floats, Floats]:
@@ -429,8 +433,8 @@ def prune(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Search:
     return found
 
 
-def cost(tumors: Tumors, found: Extracted, signature: float = SETTINGS.signature) -> float:
-    """Return minus the log-likelihood with penalties for exposures and signatures.
+def cost(tumors: Tumors, found: Extracted, signature: float = 1.0) -> float:
+    """Return minus the log-likelihood with penalties for exposures and a share of signatures'.
 
     Each further exposure to a signature costs what `prices` says, so all together cost the sum
     from none to as many as there are: entropies where the prior is not at one of its ends.
@@ -454,13 +458,14 @@ def _terms(tumors: Tumors, found: Extracted, prevalence: Floats) -> Floats:
 
 
 def _parameters(tumors: Tumors, found: Extracted) -> Floats:
-    """Return what each signature costs: ½ log(1 + information) of its channels.
+    """Return what each signature costs: ½ log(1 + information / d²), summed over d channels.
 
-    Information is about the logarithm of an entry, so a channel that the signature's users
-    tell nothing about is free (Laplace's approximation with a prior as wide as the entry).
+    Laplace's approximation with a prior as wide as the mean entry, 1 / d. So a channel that the
+    signature's users tell nothing about is free. With a prior as wide as the entry itself, entries
+    near zero would be free too, and fitting them would raise the cost.
     """
     weights = tumors.weights(found.means)
-    information = ((found.exposures**2).T @ weights) * found.signatures**2
+    information = ((found.exposures**2).T @ weights) / weights.shape[1] ** 2
     return np.asarray(0.5 * np.log1p(information).sum(axis=1))
 
 
@@ -499,7 +504,7 @@ def _rare(k: int) -> float:
 def _costs_without(tumors: Tumors, found: Extracted) -> Floats:
     """Return how much the cost rises without each of the signatures; negative: superfluous."""
     terms = _terms(tumors, found, found.prevalence)
-    costs = -SETTINGS.signature * _parameters(tumors, found)
+    costs = -_parameters(tumors, found)
     for j in range(len(costs)):
         users = found.exposures[:, j] > 0
         part = tumors._replace(counts=tumors.counts[users])

@@ -211,7 +211,8 @@ def improve_signatures_in_place(
     for c in range(len(columns)):
         counts, weights = columns[c], entries[c]
         if not counts.any():
-            weights[:] = 0.0
+            for i in free:
+                weights[i] = 0.0
             continue
         for _ in range(sweeps):
             means[:] = 0.0

@@ -8,6 +8,7 @@ from provenmf import find_signatures
 from provenmf.applications.signatures.catalogue import compare, labelled
 from provenmf.applications.signatures.extraction import (
     Extracted,
+    Mixture,
     Tumors,
     cost,
     mixtures,
@@ -278,9 +279,44 @@ def test_a_signature_with_a_part_of_another_is_freed_from_it():
     merged[0] = 0.7 * signatures[0] + 0.3 * signatures[1]
     found = refine(tumors, Extracted(merged, exposures))
     found = Extracted(merged, np.maximum(found.exposures, 0.0))
-    proposed = dict(mixtures(tumors, found))
-    assert cosines(proposed[0][None], signatures[:1]) > cosines(merged[:1], signatures[:1])
-    assert cosines(proposed[0][None], signatures[:1]) > 0.99
+    mixture = next(mixture for mixture in mixtures(tumors, found) if mixture.changed == 0)
+    freed = mixture.of(found)
+    assert cosines(freed.signatures[:1], signatures[:1]) > 0.99
+    np.testing.assert_allclose(freed.means.sum(), found.means.sum(), rtol=0.05)
+
+
+def test_a_catalogue_in_another_order_is_compared_by_name():
+    """An answer with `reference` had its channels put in order twice."""
+    pandas = pytest.importorskip("pandas")
+    counts, signatures, _ = drawn(5, n=300)
+    kinds = ("C>A", "C>G", "C>T", "T>A", "T>C", "T>G")
+    names = [f"{a}[{kind}]{c}" for a in "ACGT" for kind in kinds for c in "ACGT"]
+    names = names[: counts.shape[1]]
+    known = pandas.DataFrame(signatures.T, index=names)
+    shuffled = known.sample(frac=1.0, random_state=0)
+    table = pandas.DataFrame(counts, columns=names)
+    found = find_signatures(table, len(signatures), reference=shuffled, evidence=False)
+    assert min(match.cosine for match in found.matches) > 0.95
+    again = found.compared_with(known)
+    assert [m.cosine for m in found.matches] == pytest.approx([m.cosine for m in again.matches])
+
+
+def test_a_mixture_of_signatures_keeps_the_means():
+    _, signatures, exposures = drawn(5, n=300)
+    for share in (0.5, -0.5 * (signatures[0] / signatures[1]).min()):
+        found = Extracted(signatures, exposures + exposures.max(axis=1, keepdims=True))
+        mixed = Mixture(0, 1, float(share)).of(found)
+        np.testing.assert_allclose(mixed.means, found.means)
+        np.testing.assert_allclose(mixed.signatures.sum(axis=1), 1.0)
+
+
+def test_fitting_one_signature_leaves_the_others_as_they_are():
+    """Channels that its users never have were set to zero in all signatures."""
+    counts, signatures, exposures = drawn(5, n=300)
+    counts[exposures[:, 0] > 0, 3] = 0.0
+    found = refine(Tumors(counts, 0.0), Extracted(signatures, exposures), 0)
+    np.testing.assert_allclose(found.signatures[1:], signatures[1:], atol=1e-11)
+    assert found.signatures[0, 3] < 1e-9
 
 
 def test_frames_with_a_name_twice_and_series_are_refused():
