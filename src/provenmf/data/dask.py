@@ -190,7 +190,8 @@ class DaskBlocks(Blocks):
 
 
 def _computed(tasks: Sequence[Delayed]) -> list[Any]:
-    return list(compute(*tasks, scheduler=_local_scheduler()))
+    """Compute in threads of this process: Dask's processes are started anew for each pass."""
+    return list(compute(*tasks, scheduler="threads"))
 
 
 class WorkerRows(Rows):
@@ -411,17 +412,6 @@ def _scheduler() -> Any:
             f"X is a Dask array, and Dask has nothing to compute it with ({error!s:.200}): make X "
             "again with a distributed.Client that is open and not asynchronous, or without one"
         ) from error
-
-
-def _local_scheduler() -> Any:
-    """Return Dask's scheduler of this process: threads, unless the user chose another one.
-
-    Dask's processes are started anew for each pass, which takes longer than the pass.
-    """
-    from dask import multiprocessing, threaded
-
-    given = _scheduler()
-    return threaded.get if given in (None, multiprocessing.get) else given
 
 
 class Cluster:
