@@ -71,21 +71,13 @@ def _read(path: Path, file: IO[bytes], stored: int) -> NDArray[Any]:
     return np.lib.format.read_array(file, allow_pickle=False, max_header_size=LONGEST_HEADER)
 
 
-def read_sparse_npz(path: Path, arrays: dict[str, NDArray[Any]]) -> sp.csr_array | None:
+def read_sparse_npz(path: Path) -> sp.csr_array | None:
     """Return the matrix that scipy.sparse.save_npz wrote, or None if these are other arrays."""
-    if "format" not in arrays or "shape" not in arrays:
-        return None
     with parsing(path, "sparse matrix"):
-        kind = arrays["format"].item()
-        kind = kind.decode() if isinstance(kind, bytes) else str(kind)
-        shape = tuple(int(size) for size in arrays["shape"])
-        if kind not in ("csr", "csc", "bsr", "coo", "dia"):
-            return None
-        check_sparse_shape(path, shape, arrays["data"].size)
-        if kind == "coo":
-            parts: Any = arrays["data"], (arrays["row"], arrays["col"])
-        elif kind == "dia":
-            parts = arrays["data"], arrays["offsets"]
-        else:
-            parts = arrays["data"], arrays["indices"], arrays["indptr"]
-        return own_rows(getattr(sp, f"{kind}_array")(parts, shape=shape), str(path))
+        with zipfile.ZipFile(path) as archive:
+            if not {"format.npy", "shape.npy"} <= set(archive.namelist()):
+                return None
+            check_unfolded(path, sum(member.file_size for member in archive.infolist()))
+        matrix = sp.load_npz(path)
+        check_sparse_shape(path, matrix.shape, matrix.data.size)
+        return own_rows(matrix, str(path))

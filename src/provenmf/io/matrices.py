@@ -90,9 +90,8 @@ def read_table(path: str | Path, key: str | None = None, *, missing: bool = Fals
     elif ending == ".npy":
         table = Table(read_npy(path))
     elif ending == ".npz":
-        arrays = read_npz(path)
-        matrix = read_sparse_npz(path, arrays)
-        table = Table(choose_array(arrays, key, path) if matrix is None else matrix)
+        matrix = read_sparse_npz(path)
+        table = Table(choose_array(read_npz(path), key, path) if matrix is None else matrix)
     elif ending == ".mtx":
         table = Table(read_in_child("child:read_mtx", path)["matrix"])
     elif ending == ".mat":
