@@ -3,8 +3,7 @@
 With A = P + noise and P = V Λ Vᵀ, an eigenvector's row is off by (noise row) V Λ⁻¹ to first
 order. Links are independent, and a link's variance is about its expected value, so that entry a of
 row i has the variance Σ_j A_ij v_ja² / λ_a²: known from the graph itself. The noise of a node is
-the root of its mean over a. A node is pure within its noise on both sides alike: a narrower inner
-side, as for rows in general, prefers nodes that noise has pushed outwards.
+the root of its mean over a.
 
 Degrees multiply rows. Under the degree-corrected model (Jin, Ke & Luo 2024) v_i = δ_i θ_i C. What
 tells the lengths of the corners C is that communities are equally dense inside: the diagonal of
@@ -21,10 +20,13 @@ from numpy.typing import NDArray
 from provenmf.applications.communities.embedding import Embedding, node_points
 from provenmf.data import as_blocks
 from provenmf.linalg.nnls import simplex_least_squares
-from provenmf.methods.separable.vertices import WIDE, Vertices, average_vertices
+from provenmf.methods.separable.vertices import Vertices, average_vertices
 
 Floats = NDArray[np.float64]
 
+# Noise of a pure node is within this nine times in ten. Wider is better where four nodes in ten are
+# pure, and worse where one is; narrower the other way round.
+INNER = 1.64
 LEAST_DENSITY = 1e-6  # of the largest; guards a square root
 LEAST_LOAD = 1e-9  # of the largest p·v; rounding below
 
@@ -46,7 +48,7 @@ def averaged_corners(
     variances = (adjacency @ vectors**2)[nodes] / eigenvalues**2
     errors = np.sqrt(variances.mean(axis=1)) / (vectors[nodes] @ plane)
     points = as_blocks(node_points(embedding, plane, nodes))
-    return average_vertices(points, anchors, errors, inner=WIDE)
+    return average_vertices(points, anchors, errors, inner=INNER)
 
 
 def corner_lengths(corners: Floats, eigenvalues: Floats) -> Floats:
