@@ -254,7 +254,7 @@ def signatures(
 
 def parts(
     data: Annotated[Path, typer.Argument(help="Folder of images of one size, npz, npy or mat.")],
-    n_parts: Annotated[int, options.number_of("parts", chosen=False)],
+    n_parts: Annotated[int, option("--n-parts -k K", "Number of parts.", min=1)],
     method: options.Method = "hals",
     shape: options.Shape = None,
 ) -> None:

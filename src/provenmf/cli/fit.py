@@ -22,7 +22,9 @@ TEXT_ENDINGS = (".txt", ".jsonl", ".ndjson", ".json")
 
 def fit(
     data: options.Matrix,
-    n_components: Annotated[int | None, options.number_of("components")] = None,
+    n_components: Annotated[
+        int | None, options.number_of("components", "chosen if the data are clear about it")
+    ] = None,
     method: Annotated[str, options.method_of("auto", *CATALOGUE)] = "auto",
     known_components: Annotated[
         Path | None,

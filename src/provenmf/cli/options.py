@@ -100,12 +100,6 @@ def shared() -> Shared:
 # Arguments that are refused before any library is loaded.
 
 
-def _at_least_one(number: int | None) -> int | None:
-    if number is not None and number < 1:
-        raise InvalidInput(f"-k {number} must be at least 1")
-    return number
-
-
 def known_method(name: str) -> str:
     """Refuse an unknown method."""
     if name not in (*CATALOGUE, "auto"):
@@ -141,10 +135,10 @@ def _known_stop_words(given: str) -> str:
     return given
 
 
-def number_of(what: str, *, chosen: bool = True) -> Any:
+def number_of(what: str, chosen: str = "chosen from the data") -> Any:
     """Return the option -k under the name that the number has in Python."""
-    told = f"Number of {what}." + (" If omitted, chosen from the data." if chosen else "")
-    return option(f"--n-{what} -k K", told, callback=_at_least_one)
+    told = f"Number of {what}. If omitted, {chosen}."
+    return option(f"--n-{what} -k K", told, min=1)
 
 
 def method_of(*names: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib import import_module
 from inspect import isfunction
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 # Components shown; the others are in `table()` and in the report.
 MOST_ROWS = 20
-MOST_ENTRIES = 6
 WIDTH = 80  # of texts
 NO_CERTIFICATE = "There is no certificate: you asked for none, or the method has none."
 
@@ -36,32 +35,17 @@ def certificate_html(certificate: Certificate) -> str:
 
 
 def answer_html(answer: Answer, title: str) -> str:
-    """Return heading, verdict, choices, and a table of the components."""
+    """Return heading, verdict, choices, and the table of the components."""
     certificate = answer.certificate
     verdict = f"<p>{NO_CERTIFICATE}</p>" if certificate is None else certificate_html(certificate)
     notes = "".join(f"<li>{escape(note)}</li>" for note in answer.notes)
+    table = component_lines(answer)
+    more = [f"and {len(table) - 1 - MOST_ROWS} more"] * (len(table) - 1 > MOST_ROWS)
+    lines = escape("\n".join([*table[: MOST_ROWS + 1], *more]))
     return (
         f"<div><strong>{escape(title)}</strong>{verdict}"
-        f"{f'<ul>{notes}</ul>' if notes else ''}{_component_table(answer)}</div>"
+        f"{f'<ul>{notes}</ul>' if notes else ''}<pre>{lines}</pre></div>"
     )
-
-
-def _component_table(answer: Answer) -> str:
-    rows = component_rows(answer, MOST_ENTRIES)
-    has_anchors = any(anchor for _, _, anchor, _ in rows)
-    header = ["", "share", *["anchor"] * has_anchors, answer.words.largest]
-    lines = [
-        [name, f"{share:.1%}", *[anchor] * has_anchors, ", ".join(map(str, largest))]
-        for name, share, anchor, largest in rows[:MOST_ROWS]
-    ]
-    more = f"<p>and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""
-    body = "".join(f"<tr>{_cells('td', line)}</tr>" for line in lines)
-    return f"<table><tr>{_cells('th', header)}</tr>{body}</table>{more}"
-
-
-def _cells(tag: str, texts: Iterable[str]) -> str:
-    """Return table cells aligned to the left; notebooks align them to the right."""
-    return "".join(f'<{tag} style="text-align: left">{escape(text)}</{tag}>' for text in texts)
 
 
 def component_lines(answer: Answer, width: int = 80) -> list[str]:

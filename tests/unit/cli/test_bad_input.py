@@ -20,7 +20,7 @@ WRONG = [
     ("fit gap.csv -k 1 -m spa", ["row 2, column 3: the value is missing"]),
     ("fit good.csv -k 2 -m magic", ["magic", "spa"]),
     ("fit good.csv -k 99 -m spa", ["99"]),
-    ("fit good.csv -k 0", ["-k 0 must be at least 1"]),
+    ("fit good.csv -k 0", ["'-k': "]),
     ("fit good.csv -k 2 -o missing/r.npz", ["missing"]),
     ("fit good.csv -k 2 -o folder.npz", ["folder"]),
     ("fit text.npy -k 1 -m spa", ["text.npy", "save it again"]),
