@@ -260,24 +260,18 @@ def as_dict(result: Factorization | Answer) -> dict[str, Any]:
 
 
 def show(result: Factorization | Answer) -> None:
-    """Say what was found and what is guaranteed."""
-    from provenmf.report.certificate import headline
+    """Say what was found, what can be believed, and what was done."""
     from provenmf.report.matrix import scale_notes
+    from provenmf.report.page import verdict_of
     from provenmf.results import StopReason, as_answer
-    from provenmf.results.display import component_lines
+    from provenmf.results.display import NO_CERTIFICATE, component_lines
 
     answer = as_answer(result)
     say("\n".join(component_lines(answer, text_width())) + "\n")
-    sentences = [f"{m[:1].upper()}{m[1:]}: {value:.4g}" for m, value in answer.scores().items()]
-    sentences += [f"Note: {note}" for note in (*answer.notes, *scale_notes(answer))]
     reason = answer.factorization.stop_reason
-    if reason in (StopReason.INTERRUPTED, StopReason.MAX_ITER):
-        sentences.append(reason.sentence)
-    if answer.certificate is None:
-        sentences.append("There is no certificate: you asked for none, or the method has none.")
-    else:
-        matrix = answer.factorized()
-        about = f"The guarantees are about the factorized matrix: {matrix}."
-        sentences += [about] * bool(matrix) + headline(answer.certificate)
+    sentences = [" ".join(verdict_of(answer)) if answer.certificate else NO_CERTIFICATE]
+    sentences += [reason.sentence] * (reason in (StopReason.INTERRUPTED, StopReason.MAX_ITER))
+    sentences += [f"Note: {note}" for note in (*answer.notes, *scale_notes(answer))]
+    sentences += [f"{m[:1].upper()}{m[1:]}: {value:.4g}" for m, value in answer.scores().items()]
     for sentence in sentences:
         say_wrapped(sentence)

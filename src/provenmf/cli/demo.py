@@ -76,7 +76,7 @@ def _topics(progress: Progress) -> Answer:
 
     texts, names = standard_library_docstrings()
     counts = count_words(Corpus(texts, names), min_documents=5, max_share=0.2)
-    progress.say("Looking for anchor words")
+    progress.say("Finding topics")
     return find_topics(counts, 10, random_state=0, callback=progress.row)
 
 

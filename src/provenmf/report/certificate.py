@@ -5,12 +5,14 @@ from __future__ import annotations
 from provenmf.report.elements import Element, Paragraph, Table
 from provenmf.results import Certificate, Check, in_digits
 from provenmf.results.certificate import meaning, proved
-from provenmf.results.verdict import FROM_FILE, is_good_news
+from provenmf.results.verdict import FROM_FILE, headline
+
+FIRST_SCREEN = 2  # sentences of the verdict; the others begin the tab
 
 
-def headline(certificate: Certificate) -> list[str]:
-    """Return the verdict, where the certificate comes from, and how many conditions are met."""
-    sentences = [certificate.verdict]
+def summary(certificate: Certificate) -> list[str]:
+    """Return where the certificate comes from, and how many conditions are met."""
+    sentences = []
     if not certificate.recomputed:
         sentences.append(f"{FROM_FILE} `provenmf certify` recomputes it.")
     if certificate.checks:
@@ -51,12 +53,9 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
                 "note",
             )
         ]
-    sentences = headline(certificate)
-    elements: list[Element] = [
-        Paragraph(sentences[0], "good" if is_good_news(certificate) else "note"),
-        *(Paragraph(sentence) for sentence in sentences[1:]),
-    ]
-    elements.append(Paragraph(words_explained(certificate)))
+    more = headline(certificate)[FIRST_SCREEN:]
+    sentences = [*more, *summary(certificate), words_explained(certificate)]
+    elements: list[Element] = [Paragraph(sentence) for sentence in sentences]
     if matrix:
         elements.append(
             Paragraph(f"The certificate is about the matrix that was factorized: {matrix}.")

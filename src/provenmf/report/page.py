@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from provenmf.io.files import check_target, write_aside
-from provenmf.report.certificate import certificate_elements
+from provenmf.report.certificate import FIRST_SCREEN, certificate_elements
 from provenmf.report.elements import Chart, Element, Overview, Paragraph, Tab, Table
 from provenmf.report.figures import COLOURS, SCALE
 from provenmf.report.matrix import convergence, found, method_name, overview, row_table
@@ -80,11 +80,11 @@ def render(
         if judged is not None:
             good = all(judgement == "confirmed" for judgement in judged.judgements)
         # The theory stands in its tab.
-        top = replace(top, verdict=_verdict(answer), tone="good" if good else "note")
+        top = replace(top, verdict=verdict_of(answer), tone="good" if good else "note")
     return page(title or _heading(answer), tabs, top)
 
 
-def _verdict(answer: Answer) -> list[str]:
+def verdict_of(answer: Answer) -> list[str]:
     """Return the verdict; an error that is not about the user's own data says what it is about."""
     assert answer.certificate is not None
     matrix = answer.factorized()
@@ -92,7 +92,7 @@ def _verdict(answer: Answer) -> list[str]:
         f"{sentence.rstrip('.')} (of {matrix})."
         if matrix and sentence.startswith("The relative error")
         else sentence
-        for sentence in headline(answer.certificate)[:2]
+        for sentence in headline(answer.certificate)[:FIRST_SCREEN]
     ]
 
 

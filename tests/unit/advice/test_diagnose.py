@@ -44,14 +44,6 @@ def test_pure_noise_is_not_settled():
     assert asked.n_components == 9 and "as given" in str(asked)
 
 
-def test_one_component_is_no_advice():
-    """The mean of nonnegative rows outweighs the rest: that is no evidence for one component."""
-    rng = np.random.default_rng(0)
-    X = 5 + rng.random((40, 12))
-    assert not spectrum_of(as_blocks(X)).is_clear
-    assert diagnose(X, methods=("cones", "spa")).recommended is None
-
-
 def test_the_floor_and_errors_above_one_are_shown():
     certificates = {
         "spa": Certificate(

@@ -147,11 +147,3 @@ def test_wide_data_are_noticed(run, tmp_path):
     assert "--transpose" in wide.out
     turned = run("fit", "wide.csv", "-k", 2, "-m", "spa", "--no-report", "--transpose")
     assert turned.code == 0 and "--transpose" not in turned.out
-
-
-def test_an_array_of_edges_is_a_graph(run, tmp_path):
-    groups = [(i, j) for start in (0, 10) for i in range(start, start + 6) for j in range(i)]
-    edges = [(i, j) for i, j in groups if (i < 10) == (j < 10)]
-    np.save(tmp_path / "edges.npy", np.array([*edges, (0, 10)]))
-    ran = run("communities", "edges.npy", "-k", 2, "--no-report")
-    assert ran.code == 0, ran

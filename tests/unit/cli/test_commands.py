@@ -283,12 +283,6 @@ def test_wrong_options_of_rank(run, data, options, words):
     assert ran.code == 2 and words in ran.err
 
 
-def test_a_number_that_is_not_settled_points_here(run, tmp_path):
-    np.save(tmp_path / "noise.npy", np.random.default_rng(0).random((40, 12)))
-    ran = run("fit", "noise.npy", "--no-report")
-    assert ran.code == 2 and "`provenmf rank`" in ran.err
-
-
 def test_demo_finds_what_is_there_and_writes_everything(run, tmp_path, monkeypatch):
     """On a small corpus in place of the standard library, which takes longer to read."""
     rng = np.random.default_rng(0)

@@ -84,13 +84,6 @@ def test_tables_of_topics_and_communities(run, corpus, graph, tmp_path):
     assert {"memberships.csv", "overview.csv"} <= set(names)
 
 
-def test_the_demo_keeps_a_folder_with_files_as_it_is(run, tmp_path):
-    (tmp_path / "shown").mkdir()
-    (tmp_path / "shown" / "topics.npz").touch()
-    ran = run("demo", "--output", "shown")
-    assert ran.code == 2 and "--force" in ran.err, ran
-
-
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file systems want UTF-8")
 def test_names_without_an_encoding_are_written_all_the_same(run, tmp_path):
     """Names of files may be any bytes; tables, reports ended in UnicodeEncodeError."""
