@@ -97,11 +97,6 @@ class Topics(Answer):
     word_shares : ndarray of shape (k, words) or None
         How far each word is a sign of each topic, from 0 to 1: top words are ranked by it (see
         `pooled_shares`). None if topics do not come from counts.
-    eigenvalues : ndarray of shape (values,) or None
-        Of the words' co-occurrence, largest first; likewise.
-    noise_edge : float
-        The largest eigenvalue for words drawn at random, if the number of topics was chosen
-        automatically; otherwise NaN.
     settings : TopicSettings
         How the matrix was made.
     document_groups : ndarray of shape (documents,) or None
@@ -149,8 +144,6 @@ class Topics(Answer):
     example_texts: Annotated[NDArray[np.str_], Shape("k", "examples")] | None = None
     prior: Annotated[NDArray[np.float64], Shape("k")] | None = None
     word_shares: Annotated[NDArray[np.float32], Shape("k", "words")] | None = None
-    eigenvalues: Annotated[NDArray[np.float64], Shape("values")] | None = None
-    noise_edge: float = np.nan
     settings: TopicSettings = TopicSettings()
     document_groups: Annotated[NDArray[np.str_], Shape("documents")] | None = None
     grouped_by: str = ""
@@ -328,7 +321,7 @@ class Topics(Answer):
             return f"{rows:,} documents of unit length over {columns:,} words"
         return (
             f"{rows:,} words as points in {columns} coordinates, computed from the words that "
-            "occur with them, moved inwards to allow for noise"
+            "occur with them"
         )
 
     def matrix_of(self, data: object) -> Any:

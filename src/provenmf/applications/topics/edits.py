@@ -271,8 +271,6 @@ def refitted(
         prior=prior,
         anchor_columns=None,
         candidate_words=None,
-        eigenvalues=None,
-        noise_edge=np.nan,
         **measured(topics, answer.word_frequency, word_shares, weights, known, counts.texts),
     )
 

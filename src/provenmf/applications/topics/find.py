@@ -177,8 +177,6 @@ def find_topics(
         document_names=titles,
         prior=found.prior,
         word_frequency=counts.frequencies,
-        eigenvalues=found.eigenvalues,
-        noise_edge=found.noise_edge,
         settings=found.settings,
         corpus=corpus,
         tokenizer=tokenizer,
@@ -202,8 +200,6 @@ class Found:
     anchors: NDArray[np.intp] | None = None
     candidates: NDArray[np.intp] | None = None
     prior: NDArray[np.float64] | None = None
-    eigenvalues: NDArray[np.float64] | None = None
-    noise_edge: float = np.nan
     notes: tuple[str, ...] = ()
     unbounded: NDArray[np.float64] | None = None
     word_shares: NDArray[np.float64] | None = None
@@ -272,21 +268,17 @@ def notes_on(
 
 def from_counts(counts: WordCounts, settings: TopicSettings, options: dict[str, Any]) -> Found:
     """Find topics in unbiased co-occurrence, from anchor words or groups of documents."""
-    number, values = settings.n_topics, None
+    number, notes = settings.n_topics, []
     if number is None:
-        number, values, edge, note = find_number(counts)
+        number, note = find_number(counts)
+        notes.append(note)
     spectrum = topic_spectrum(counts, number)
     beside = np.nan if spectrum.capped else noise_beside(spectrum)
     grouped = misleads_anchors(spectrum, beside)
     settings = TopicSettings(number, GROUPS if grouped else settings.found_by)
-    found = replace(
-        (from_groups if grouped else from_anchors)(counts, settings, options, spectrum),
-        eigenvalues=spectrum.values,
-        notes=tuple(notes_on_counts(counts, spectrum, beside, grouped=grouped)),
-    )
-    if values is not None:
-        found = replace(found, eigenvalues=values, noise_edge=edge, notes=(note, *found.notes))
-    return found
+    notes += notes_on_counts(counts, spectrum, beside, grouped=grouped)
+    find = from_groups if grouped else from_anchors
+    return replace(find(counts, settings, options, spectrum), notes=tuple(notes))
 
 
 def from_anchors(

@@ -22,6 +22,7 @@ maximization, which also allow a document several topics.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -122,7 +123,7 @@ def group(views: Sequence[Singles], k: int, rng: np.random.Generator) -> Labels:
         for width in sorted({k + round(s * (rows.shape[1] - k)) for s in SETTINGS.coordinates})
     ]
     coarse = [k_means(part, k, 1, rng) for part in parts]
-    fine = [k_means(part, min(SETTINGS.finer * k, len(part)), 1, rng) for part in parts]
+    fine = [k_means(part, SETTINGS.finer * k, 1, rng) for part in parts]
     found = [
         k_means(indicators(coarse).toarray(), k, SETTINGS.starts, rng),
         linked(fine, k),
@@ -191,46 +192,18 @@ def mutual_information(first: Labels, second: Labels) -> float:
     return 2.0 * (alone - entropy(table)) / alone if alone > 0 else 0.0
 
 
-def k_means(rows: Singles, k: int, starts: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the groups of the best of some random starts."""
-    runs = [_lloyd(rows, _spread_rows(rows, k, rng)) for _ in range(starts)]
-    return min(runs, key=lambda run: run[1])[0]
+def k_means(rows: Singles, k: int, starts: int, rng: np.random.Generator) -> Labels:
+    """Return the groups of the best of some random starts (Arthur & Vassilvitskii 2007)."""
+    from scipy.cluster.vq import kmeans2
 
-
-def _spread_rows(rows: Singles, k: int, rng: np.random.Generator) -> Singles:
-    """Choose k rows far apart: k-means++ with a few trials a step (Arthur & Vassilvitskii 2007)."""
-    sizes = (rows**2).sum(axis=1)
-    centres = [rows[rng.integers(len(rows))]]
-    distances = np.maximum(sizes - 2 * rows @ centres[0] + centres[0] @ centres[0], 0.0)
-    for _ in range(k - 1):
-        total = float(distances.sum(dtype=np.float64))
-        chances = distances / total if total > 0 else np.full(len(rows), 1.0 / len(rows))
-        drawn = np.searchsorted(
-            np.cumsum(chances, dtype=np.float64), rng.random(2 + int(np.log(k)))
-        )
-        tried = rows[np.minimum(drawn, len(rows) - 1)]
-        apart = sizes - 2 * tried @ rows.T + (tried**2).sum(axis=1)[:, None]
-        left = np.minimum(distances, np.maximum(apart, 0.0))
-        best = int(left.sum(axis=1).argmin())
-        centres.append(tried[best])
-        distances = left[best]
-    return np.array(centres)
-
-
-def _lloyd(rows: Singles, centres: Singles) -> tuple[NDArray[np.intp], float]:
-    """Return groups and their sum of squares, up to a constant."""
-    labels, k = np.full(len(rows), -1), len(centres)
-    for _ in range(SETTINGS.rounds):
-        gains = 2 * rows @ centres.T - (centres**2).sum(axis=1)
-        before, labels = labels, gains.argmax(axis=1)
-        empty = np.setdiff1d(np.arange(k), labels)
-        if len(empty):  # a group without rows takes those that fit worst elsewhere
-            labels[np.argsort(gains.max(axis=1), kind="stable")[: len(empty)]] = empty
-        if np.array_equal(before, labels):
-            break
-        members = np.eye(k, dtype=np.float32)[labels]
-        centres = (members.T @ rows) / np.maximum(members.sum(axis=0), 1.0)[:, None]
-    return labels, -float(gains[np.arange(len(rows)), labels].sum(dtype=np.float64))
+    runs = []
+    k, most = min(k, len(rows)), SETTINGS.rounds
+    for _ in range(starts):
+        with np.errstate(invalid="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of empty groups: equal rows
+            centres, labels = kmeans2(rows, k, most, minit="++", check_finite=False, seed=rng)
+        runs.append((float(((rows - centres[labels]) ** 2).sum()), labels))
+    return np.asarray(min(runs, key=lambda run: run[0])[1], dtype=np.intp)
 
 
 def unit_rows(rows: Singles) -> Singles:

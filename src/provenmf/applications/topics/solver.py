@@ -72,7 +72,6 @@ MOST_REDRAWN = 20_000_000  # entries of counts, beyond which no words are drawn 
 WORD_VECTORS, DOCUMENT_NUMBERS = 14, 12
 PRIOR_DOCUMENTS = 10.0
 SHARED_OPTIONS = ("certify", "verbose", "callback", "on_interrupt")
-CLEAR = 2.0  # ratio of the farthest candidates to the reach of the noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +82,6 @@ class WordPoints:
     ----------
     points : array (n_words, k)
         Row w of Q over its sum, in k coordinates.
-    centre : array (k,)
-        Mean of the points, by the words' frequencies.
     errors : array (n_words,)
         Standard error of a coordinate; infinite for words that never occur beside another.
     n_documents : array (n_words,)
@@ -92,7 +89,6 @@ class WordPoints:
     """
 
     points: Floats
-    centre: Floats
     errors: Floats
     n_documents: Floats
 
@@ -114,56 +110,18 @@ def word_points(spectrum: WordSpectrum) -> WordPoints:
     known = (n_documents > 0) & (frequencies > 0)
     errors = np.full(len(points), np.inf)
     errors[known] = np.sqrt(variance[known] / n_documents[known])
-    centre = frequencies @ points / max(frequencies.sum(), np.finfo(float).tiny)
-    return WordPoints(points, centre, errors, n_documents)
-
-
-def reach(words: WordPoints) -> float:
-    """Return the largest error of a word to expect, in standard errors: √k + √(2 log words).
-
-    For Gaussian noise, k coordinates and the largest of n lengths.
-    """
-    known = max(2, int(np.count_nonzero(np.isfinite(words.errors))))
-    return float(np.sqrt(words.points.shape[1]) + np.sqrt(2 * np.log(known)))
+    return WordPoints(points, errors, n_documents)
 
 
 def anchor_candidates(words: WordPoints) -> NDArray[np.intp]:
-    """Select the words that may become anchors: those with sufficiently small standard errors.
+    """Select the words that may become anchors: the tenth with the smallest standard errors.
 
-    Let r² be the mean squared distance from the centre, less its noise, of the k farthest
-    candidates. A candidate's error times `reach` is at most r / CLEAR. Where too few words are
-    known so well, the best known ones are taken: 10 for each topic if there are.
+    Separable methods look for extreme rows, and among many rows of unequal noise the most extreme
+    ones are the noisiest. There are at least 10 candidates for each topic, if there are such words.
     """
-    k = words.points.shape[1]
     usable = np.flatnonzero(np.isfinite(words.errors))
-    order = usable[np.argsort(words.errors[usable], kind="stable")]
-    errors = words.errors[order]
-    distances = ((words.points[order] - words.centre) ** 2).sum(axis=1) - k * errors**2
-    # From the worst known word down: stop at the first bound that its own candidates satisfy.
-    number = len(order)
-    fewest = min(len(order), 10 * k)
-    while number > fewest:
-        farthest = np.partition(distances[:number], number - k)[number - k :]
-        allowed = np.sqrt(max(float(farthest.mean()), 0.0)) / (CLEAR * reach(words))
-        fitting = int(np.searchsorted(errors[:number], allowed, side="right"))
-        if fitting >= number:
-            break
-        number = max(fewest, fitting, number // 2)
-    return np.sort(order[:number])
-
-
-def cautious_points(words: WordPoints, candidates: NDArray[np.intp]) -> Floats:
-    """Move the candidates' points toward the center by `reach` times their standard errors.
-
-    They are moved by half of their distance at most, as in a corpus too small to know any place.
-    What is left of a distance is not due to noise. Separable methods look for extreme rows, and
-    among many rows of unequal noise the most extreme ones are the noisiest.
-    """
-    outwards = words.points[candidates] - words.centre
-    lengths = np.linalg.norm(outwards, axis=1)
-    off = reach(words) * words.errors[candidates]
-    left = np.maximum(1.0 / CLEAR, 1.0 - off * inverse_where_positive(lengths))
-    return words.centre + left[:, None] * outwards
+    number = max(len(usable) // 10, 10 * words.points.shape[1])
+    return np.sort(usable[np.argsort(words.errors[usable], kind="stable")[:number]])
 
 
 def topic_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
@@ -187,7 +145,7 @@ def misleads_anchors(spectrum: WordSpectrum, edge: float) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class CountProblem:
-    """Candidate words as points in k coordinates, moved in by their noise; where they come from."""
+    """Candidate words as points in k coordinates, and where they come from."""
 
     points: NDArray[np.float64]
     candidates: NDArray[np.intp]
@@ -215,7 +173,7 @@ def count_problem(counts: WordCounts, spectrum: WordSpectrum, n_topics: int) -> 
             f"only {counted(len(candidates), 'word')} can become anchors of n_topics={n_topics} "
             "topics: ask for fewer topics"
         )
-    points = cautious_points(words, candidates)
+    points = words.points[candidates]
     # All points lie near one plane; its normal becomes the diagonal, so that coordinates sum to
     # nearly the same number, which is what XRAY divides by.
     normal = np.linalg.lstsq(points, np.ones(len(points)), rcond=None)[0].astype(np.float64)
@@ -324,8 +282,8 @@ def check_topic_memory(counts: WordCounts, n_topics: int) -> None:
     )
 
 
-def find_number(counts: WordCounts) -> tuple[int, Floats, float, str]:
-    """Return the number of topics, the eigenvalues, those of noise, and how the number was found.
+def find_number(counts: WordCounts) -> tuple[int, str]:
+    """Return the number of topics, and how it was found.
 
     The eigenvalues are compared with those of words drawn at random.
     """
@@ -342,7 +300,7 @@ def find_number(counts: WordCounts) -> tuple[int, Floats, float, str]:
         f"of the co-occurrence of words exceed {edge:.3g}, the largest for words drawn at random, "
         f"and the largest drop follows number {number}; give the number if you know it"
     )
-    return number, values, edge, note
+    return number, note
 
 
 def notes_on_counts(

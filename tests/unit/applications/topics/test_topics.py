@@ -213,7 +213,6 @@ def test_the_number_of_topics_is_found_and_said():
     corpus = topic_corpus(2000, 400, 7, word_concentration=0.05, random_state=0)
     found = find_topics(corpus.counts, certify=False)
     assert len(found.topics) == found.settings.n_topics == 7
-    assert found.eigenvalues[7] < found.noise_edge * 1.2 < found.eigenvalues[6]
     assert any(note.startswith("number of topics chosen automatically: 7;") for note in found.notes)
     again = found.matrix_of(corpus.counts)
     rows = again[found.factorization.anchors]
