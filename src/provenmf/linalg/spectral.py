@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, eigh_tridiagonal
+from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from provenmf.linalg.norms import power_of_two
@@ -150,39 +150,6 @@ def with_fixed_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     largest = np.abs(vectors).argmax(axis=1)
     signs = np.sign(vectors[np.arange(len(vectors)), largest])
     return vectors * np.where(signs == 0, 1.0, signs)[:, None]
-
-
-def value_of_largest_size(
-    product: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    start: NDArray[np.float64],
-    *,
-    steps: int = 200,
-    settled: float = 1e-12,
-) -> float:
-    """Return the eigenvalue of largest size of a symmetric matrix, from below.
-
-    Lanczos's three-term recurrence keeps three vectors. Without orthogonalisation it finds values
-    more than once, but none that is not there. `settled` ends it once ten steps change the value
-    by less than this share; an eigenvalue at the edge of a crowd comes out a little small.
-    """
-    diagonal: list[float] = []
-    beside: list[float] = []
-    last, vector = np.zeros_like(start), start / np.linalg.norm(start)
-    value = 0.0
-    for step in range(1, min(steps, len(start)) + 1):
-        image = product(vector) - (beside[-1] if beside else 0.0) * last
-        diagonal.append(float(image @ vector))
-        image -= diagonal[-1] * vector
-        length = float(np.linalg.norm(image))
-        ends = length <= np.finfo(np.float64).eps * max(map(abs, diagonal))
-        if ends or step % 10 == 0 or step == min(steps, len(start)):
-            found = eigh_tridiagonal(diagonal, beside, eigvals_only=True)
-            before, value = value, float(max(found, key=lambda one: (abs(one), one)))
-            if ends or abs(value - before) <= settled * abs(value):
-                break
-        beside.append(length)
-        last, vector = vector, image / length
-    return value
 
 
 def _lanczos(product: Callable[[Any], Any], size: int, k: int) -> Spectrum:

@@ -8,16 +8,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from provenmf.applications.fitting import check_whole
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.spectral import value_of_largest_size, with_fixed_signs
+from provenmf.linalg.spectral import with_fixed_signs
 from provenmf.methods.separable.spa import spa
 
 # Eigenvalues, and squared row lengths, that differ by less than this fraction are equal.
 TIE = 1e-9
+ROUGH = 1e-3  # of a residual; the eigenvalue itself is off by about its square
+CLOSE = 1e-5  # eigenvalues that differ by less than this fraction choose their vectors at random
 LEAST_LOAD = 0.02  # of a corner: rows with a smaller p·v are too uncertain to be pure nodes
 ENERGY = 0.99  # share of the squared lengths that the searched nodes hold (Nguyen22, V-C)
 
@@ -56,7 +58,7 @@ def embed(adjacency: sp.csr_array, k: int, *, energy: float = ENERGY) -> Embeddi
             value=k,
             remedy=f"choose {{argument}} <= {supported}",
         )
-    if len(values) > k and abs(values[k - 1]) - abs(values[k]) < TIE * abs(values[0]):
+    if len(values) > k and abs(values[k - 1]) - abs(values[k]) < CLOSE * abs(values[0]):
         notes.append(
             f"eigenvalues {k} and {k + 1} have the same size, so the communities found are "
             "arbitrary; try another number"
@@ -76,15 +78,15 @@ def _leading_eigenvectors(
     """Return up to k + 1 eigenvalues of largest size and the first k eigenvectors.
 
     Signs are fixed so that two runs agree. In a large graph the eigenvalue after the communities
-    stands at the edge of a crowd, where its vector takes Lanczos thousands of products: it is
-    sought by itself, and only its value.
+    stands at the edge of a crowd, where an exact vector takes Lanczos thousands of products: it is
+    sought by itself, roughly, and only its value.
     """
     n = adjacency.shape[0]
     if n <= max(200, 2 * k):
         values, vectors = np.linalg.eigh(adjacency.toarray())
         order = _by_size(values)[: k + 1]
         return values[order], _fixed(vectors[:, order[:k]])
-    start = np.random.default_rng(0).standard_normal(n)
+    start, other = np.random.default_rng(0).standard_normal((2, n))
     try:
         values, vectors = eigsh(adjacency, k=k, which="LM", v0=start, tol=0)
     except ArpackNoConvergence as stopped:
@@ -98,7 +100,12 @@ def _leading_eigenvectors(
     def without_found(vector: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(adjacency @ vector - vectors @ (values * (vector @ vectors)))
 
-    return np.append(values, value_of_largest_size(without_found, start)), vectors
+    rest = LinearOperator((n, n), matvec=without_found, dtype=np.float64)
+    try:  # from another start: of an eigenvalue that repeats, each start sees one vector
+        following = eigsh(rest, k=1, v0=other, tol=ROUGH, return_eigenvectors=False)
+    except ArpackError:  # nothing is left
+        following = np.zeros(1)
+    return np.append(values, following), vectors
 
 
 def _by_size(values: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -75,6 +75,14 @@ def test_ties_in_the_spectrum_of_a_large_graph_are_said(pattern):
     embedding = embed(as_graph(np.kron(pattern, np.ones((150, 150)))).adjacency, 1)
     assert any("eigenvalues 1 and 2 have the same size" in note for note in embedding.notes)
     np.testing.assert_allclose(np.abs(embedding.eigenvalues), embedding.eigenvalues[0])
+    five = np.eye(5) + 0.1 * nx.to_numpy_array(nx.cycle_graph(5))
+    ring = embed(as_graph(np.kron(five, np.ones((60, 60)))).adjacency, 2)
+    assert any("eigenvalues 2 and 3 have the same size" in note for note in ring.notes)
+
+
+def test_nothing_is_left_after_the_eigenvectors_of_two_halves():
+    halves = as_graph(np.kron([[0, 1], [1, 0]], np.ones((150, 150)))).adjacency
+    np.testing.assert_allclose(embed(halves, 2).eigenvalues, [150, -150, 0], atol=1e-9)
 
 
 def test_the_embedding_of_a_large_graph_is_that_of_all_its_eigenvectors():
