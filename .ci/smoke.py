@@ -52,8 +52,11 @@ def import_everything(path: list[str]) -> tuple[int, dict[str, str]]:
 
 def fit_and_certify(folder: Path) -> None:
     """Put data with a known answer through the command line."""
-    sizes = ("n_rows=200", "n_columns=20", "n_components=3")
-    command(folder, "generate", "separable", *sizes, "-o", "mixed.npz")
+    import numpy as np
+
+    from provenmf.datasets.separable import dirichlet_mixtures
+
+    np.savez(folder / "mixed.npz", data=dirichlet_mixtures(200, 20, 3, random_state=0).data)
     fit = ("fit", "mixed.npz", "--key", "data", "-k", "3", "--method", "spa", "-o", "result.npz")
     outcome = json.loads(command(folder, *fit, "--json"))
     if not outcome or not (folder / "result.html").exists():

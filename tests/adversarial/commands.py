@@ -82,6 +82,8 @@ def declared(command: str) -> list[Any]:
 def any_option(rng: Rng, command: str) -> list[str]:
     """Any option of a command, with any value."""
     options = declared(command)
+    if not options:  # label has none
+        return []
     chosen = options[rng.integers(len(options))]
     name = str(rng.choice([*chosen.opts, *chosen.secondary_opts]))
     return [name] if chosen.is_flag else [name, VALUES[rng.integers(len(VALUES))]]

@@ -56,8 +56,7 @@ COMMANDS = (
     ["diagnose", "m.npy"],
     ["rank", "m.npy", "--ranks", "1-2"],
     ["--help"],
-    ["generate", "--help"],
-    ["generate"],
+    ["report", "--help"],
     ["reproduce"],
     ["fit", "missing.npy"],
 )
