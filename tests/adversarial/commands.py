@@ -155,7 +155,7 @@ def case(rng: Rng) -> str:
         arguments += ["--json"] if as_json else []
         if rng.random() < 0.3:
             arguments.append(ODD[rng.integers(len(ODD))])
-        if rng.random() < 0.3:
+        if declared(command) and rng.random() < 0.3:
             arguments += any_option(rng, command)
         code, out, err = typed(arguments)
         left = [path.name for path in Path().iterdir() if path.name.endswith(".part")]
