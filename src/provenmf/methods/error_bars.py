@@ -205,9 +205,7 @@ def error_bars(
 ) -> ErrorBars:
     """Return the record of resampled components."""
     lower, upper = intervals(values, spread, unit=unit, positive=positive)
-    return ErrorBars(
-        spread.errors, lower, upper, "components", assumes, spread.n_resamples, spread.returned
-    )
+    return ErrorBars(spread.errors, lower, upper, assumes, spread.n_resamples, spread.returned)
 
 
 def check_resamples(n_resamples: int) -> None:

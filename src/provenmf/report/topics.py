@@ -246,7 +246,7 @@ def whisker(
     bars: ErrorBars | None, row: int, column: int, largest: float
 ) -> tuple[float, float] | None:
     """Return the interval of an entry on a scale that ends at `largest`, cut there."""
-    if bars is None or bars.of != "components":
+    if bars is None:
         return None
     ends = np.clip([bars.lower[row, column] / largest, bars.upper[row, column] / largest], 0, 1)
     return float(ends[0]), float(ends[1])

@@ -230,7 +230,7 @@ class Answer(Record):
         of : {"weights", "components", "standard_errors", "lower", "upper"}, default="weights"
             "weights" has a line for each row of the data and a column for each component;
             "components" a line for each component. The others are the standard errors and both
-            ends of the intervals of `error_bars`, in the form of the table that they are about.
+            ends of the intervals of `error_bars`, in the form of that of the components.
         """
         pandas = optional("pandas", "a table", "files")
         names = list(self.component_names)
@@ -240,7 +240,7 @@ class Answer(Record):
             return pandas.DataFrame(self.components, index=names, columns=list(self.column_names))
         if self.error_bars is None:
             raise InvalidInput(f"of={of!r} is not known: this answer has no error bars")
-        frame = self.table("weights" if self.error_bars.of == "weights" else "components")
+        frame = self.table("components")
         values = getattr(self.error_bars, of)
         return pandas.DataFrame(values, index=frame.index, columns=frame.columns)
 

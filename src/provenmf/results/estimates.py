@@ -214,22 +214,20 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ErrorBars:
-    """Standard errors and confidence intervals of each entry, under stated assumptions.
+    """Standard errors and intervals of each entry of the components, under stated assumptions.
 
     Parameters
     ----------
     standard_errors : ndarray of shape (rows, columns)
-        Of each entry of what `of` names.
+        From resamples.
     lower, upper : ndarray of shape (rows, columns)
         Ends of the interval that holds the truth with the probability `confidence`, entry by entry.
-    of : str
-        "components" or "weights" of the answer.
     assumes : str
         What must be true of the data.
     n_resamples : int
-        How many times the answer was found again; 0 where the errors follow from a formula.
-    returned : ndarray of shape (k,) or None
-        Share of the resamples in which each component came back; None without resamples.
+        How many times the answer was found again.
+    returned : ndarray of shape (k,)
+        Share of the resamples in which each component came back.
     confidence : float
         0.95.
 
@@ -238,7 +236,7 @@ class ErrorBars:
     >>> import numpy as np
     >>> from provenmf.results.estimates import ErrorBars
     >>> one = np.ones((2, 3))
-    >>> bars = ErrorBars(one, 0 * one, 4 * one, "components", "", 10, np.array([1.0, 0.3]))
+    >>> bars = ErrorBars(one, 0 * one, 4 * one, "", 10, np.array([1.0, 0.3]))
     >>> bars.unstable
     (1,)
     """
@@ -246,37 +244,31 @@ class ErrorBars:
     standard_errors: Annotated[Floats, Shape("rows", "columns")]
     lower: Annotated[Floats, Shape("rows", "columns")]
     upper: Annotated[Floats, Shape("rows", "columns")]
-    of: str
     assumes: str
-    n_resamples: int = 0
-    returned: Annotated[Floats, Shape("k")] | None = None
+    n_resamples: int
+    returned: Annotated[Floats, Shape("k")]
     confidence: float = CONFIDENCE
 
     def __str__(self) -> str:
         known = self.standard_errors[np.isfinite(self.standard_errors)]
         if not known.size:
-            return f"nothing is known of the errors of the {self.of}"
-        how = f"{self.n_resamples} resamples" if self.n_resamples else "a formula"
+            return "nothing is known of the errors of the components"
         return (
-            f"standard errors of the {self.of} by {how}: median {np.median(known):.2g}, largest "
-            f"{known.max():.2g}; intervals of {self.confidence:.0%} in lower and upper, if "
-            f"{self.assumes}"
+            f"standard errors of the components by {self.n_resamples} resamples: median "
+            f"{np.median(known):.2g}, largest {known.max():.2g}; intervals of "
+            f"{self.confidence:.0%} in lower and upper, if {self.assumes}"
         )
 
     @property
     def unstable(self) -> tuple[int, ...]:
         """Components that fewer than four of five resamples find again."""
-        if self.returned is None:
-            return ()
         return tuple(int(j) for j in np.flatnonzero(self.returned < STABLE))
 
     def notes(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Describe how the errors were found, and each component that does not come back."""
-        if self.returned is None:
-            return ()
         known = np.isfinite(self.standard_errors)
         how = (
-            f"{self.n_resamples} resamples: the {self.of} have standard errors of "
+            f"{self.n_resamples} resamples: the components have standard errors of "
             f"{np.median(self.standard_errors[known]) if known.any() else np.inf:.2g} in the "
             f"median entry; estimated, if {self.assumes}"
         )

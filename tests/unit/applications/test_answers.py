@@ -189,7 +189,8 @@ def test_tables_have_names(results, monkeypatch):
         results["topics"].table("rows")
     with pytest.raises(InvalidInput, match="no error bars"):
         replace(results["topics"], error_bars=None).table("lower")
-    bars = ErrorBars(*(number * results["topics"].topics for number in (1, 2, 3)), "components", "")
+    topics = results["topics"].topics
+    bars = ErrorBars(topics, 2 * topics, 3 * topics, "", 10, np.ones(len(topics)))
     barred = replace(results["topics"], error_bars=bars)
     np.testing.assert_array_equal(barred.table("upper"), 3 * barred.table("components"))
     np.testing.assert_array_equal(barred.tables()["lower"], barred.table("lower"))

@@ -82,7 +82,7 @@ def test_the_command_line_takes_groups_from_a_file(tmp_path):
 
 def test_error_bars_of_unconfirmed_components_get_a_note():
     noise = np.random.default_rng(1).random((60, 12))
-    bars = ErrorBars(*[np.ones((3, 12))] * 3, "components", "nothing")
+    bars = ErrorBars(*[np.ones((3, 12))] * 3, "nothing", 10, np.ones(3))
     found = confirm(noise, replace(fitted(noise), error_bars=bars))
     rest = [j + 1 for j in range(3) if j not in found.certificate.evidence.confirmed]
     assert rest and "do not confirm component " + ", ".join(map(str, rest)) in found.notes[-1]

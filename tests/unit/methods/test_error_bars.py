@@ -64,7 +64,7 @@ def fitted():
 def test_a_factorization_keeps_its_error_bars(fitted, tmp_path):
     _, result, barred = fitted
     bars = barred.error_bars
-    assert bars.n_resamples == 12 and bars.unstable == () and bars.of == "components"
+    assert bars.n_resamples == 12 and bars.unstable == ()
     assert (bars.lower <= result.components).all() and (result.components <= bars.upper).all()
     assert "12 resamples" in barred.notes[-1]
     size = np.linalg.norm(result.components)
@@ -141,9 +141,7 @@ def test_of_large_data_as_many_rows_show_the_bias_as_fit_or_it_is_said_to_be_mis
 def test_a_component_matched_once_at_most_is_said_to_have_unknown_errors():
     errors = np.array([[0.1, 0.1], [np.inf, np.inf]])
     values = np.ones((2, 2))
-    bars = ErrorBars(
-        errors, values - errors, values + errors, "components", "", 12, np.array([1.0, 0.0])
-    )
+    bars = ErrorBars(errors, values - errors, values + errors, "", 12, np.array([1.0, 0.0]))
     how, unstable, unknown = bars.notes(("A", "B"))
     assert "0.1 in the median" in how and "B is unstable" in unstable
     assert "errors of B are unknown and set to infinity" in unknown and "12 resamples" in unknown
