@@ -53,14 +53,16 @@ class Settings:
     rivals: int = 2  # best models without a component that it must beat, chosen in the finding half
     masks: int = 8  # random splits of the columns, at most, of rows that judge together
     sharing: int = 32  # rows that share a split, at least
-    rounds: int = 3  # splits of each row, whose gains are averaged
+    rounds: int = 3  # splits of each row, whose gains are averaged; fewer of more entries
+    entries: int = 100_000
     alike_columns: float = 0.2  # correlation of residuals up to which neighbors are independent
     dense_entries: int = 200_000  # of rows whose residuals are compared
     first: int = 125  # units that judge; then as many again as have judged, until beyond doubt
     fair: int = 1000  # that judge a component before it may be given up
     most: int = 8000  # of each half
     beyond_doubt: float = 1e-4  # error probability from which no more rows are asked
-    trial_rows: int = 400  # of the half that finds, to choose rivals and clip
+    # Rows of the half that finds, to choose rivals and clip: fewer of more entries.
+    trial_rows: tuple[int, int] = (100, 400)
     # Prior strengths tried in the half that finds, in counts: entries that vary far more than
     # Poisson counts say little about their row.
     pseudo_counts: tuple[float, ...] = (0.5, 2.0, 8.0, 30.0, 120.0, 500.0, 2000.0, 8000.0)
@@ -70,15 +72,15 @@ class Settings:
 
 
 SETTINGS = Settings()
-ROUNDS = SETTINGS.rounds
 
 
 class Model(NamedTuple):
     """Components with the mean share of each in a row.
 
-    They are mix (k', k + 1) @ base, where `base` has all components and a flat one. One of them may
-    be `absorbed`: it takes its part of the seen columns, but in the unseen ones its weight is the
-    mean share of the others' weights, so that it predicts nothing of a row.
+    They are mix (k', k + 1) @ base, where `base` has all components and a flat one, and are stored
+    column by column, as they are read. One of them may be `absorbed`: it takes its part of the seen
+    columns, but in the unseen ones its weight is the mean share of the others' weights, so that it
+    predicts nothing of a row.
     """
 
     components: Floats
@@ -112,14 +114,17 @@ def log_evalues(
     a component while they speak for it and are not beyond doubt. A bet may stop at any time.
     """
     k = len(components)
-    trial = np.sort(rng.choice(finders, min(SETTINGS.trial_rows, len(finders)), replace=False))
+    in_a_row = (data.nnz if sp.issparse(data) else data.size) / data.shape[0]
+    trials = int(np.clip(SETTINGS.entries / max(in_a_row, 1), *SETTINGS.trial_rows))
+    trial = np.sort(rng.choice(finders, min(trials, len(finders)), replace=False))
     loss = (_Counts if counts else _Reals)(data[trial], components, rng)
     rivals = _best_without(loss, data[trial], units[trial], rng)
     log_e, undecided, judged = np.zeros(k), list(range(k)), 0
     wealth = np.zeros((k, SETTINGS.rivals, len(SETTINGS.bets)))
     for rows in _batches(judges, units, rng):
         models = [model for j in undecided for model in rivals[j].models]
-        lost = loss(data[rows], [loss.all, *models], rng)
+        rounds = int(np.clip(SETTINGS.entries / max(in_a_row * len(rows), 1), 1, SETTINGS.rounds))
+        lost = loss(data[rows], [loss.all, *models], rng, rounds)
         gains = _by_unit(lost[:, 1:] - lost[:, :1], units[rows])
         ends = np.cumsum([0, *(len(rivals[j].models) for j in undecided)])
         for j, (first, last) in zip(undecided, pairwise(ends)):
@@ -148,7 +153,7 @@ def _best_without(
     """Return the rivals of every component in the rows that found it."""
     without = [_without(loss.base, loss.all, j) for j in range(len(loss.all.components))]
     models = [model for some in without for model in some]
-    lost = loss(rows, [loss.all, *models], rng, rounds=1)
+    lost = loss(rows, [loss.all, *models], rng)
     size = np.abs(_by_unit(lost[:, 1:] - lost[:, :1], units))
     clips = np.maximum(
         np.quantile(size, SETTINGS.clip_quantile, axis=0), np.sqrt(np.mean(size**2, axis=0))
@@ -199,17 +204,18 @@ def _log_evalue(wealth: Floats) -> float:
 def _with_all(base: Floats, shares: Floats) -> Model:
     """Return the model with all components."""
     shares = shares / max(shares.sum(), np.finfo(float).tiny)
-    return Model(base[:-1], np.eye(len(base))[:-1], shares)
+    return Model(np.asfortranarray(base[:-1]), np.eye(len(base))[:-1], shares)
 
 
 def _without(base: Floats, model: Model, j: int) -> list[Model]:
     """Return models without component j: dropped, absorbed, or merged with a near neighbor."""
     every, shares = model.mix, model.shares
     if len(every) == 1:
-        return [Model(base[1:], np.eye(2)[1:], np.ones(1))]
+        return [Model(np.asfortranarray(base[1:]), np.eye(2)[1:], np.ones(1))]
     keep = np.arange(len(every)) != j
     left = shares[keep] / max(shares[keep].sum(), np.finfo(float).tiny)
-    models = [Model(base[:-1][keep], every[keep], left), model._replace(absorbed=j)]
+    dropped = Model(np.asfortranarray(base[:-1][keep]), every[keep], left)
+    models = [dropped, model._replace(absorbed=j)]
     near = cosines(base[j : j + 1], base[:-1])[0]
     near[j] = -np.inf
     for other in np.argsort(-near)[: min(SETTINGS.neighbors, len(every) - 1)]:
@@ -217,7 +223,7 @@ def _without(base: Floats, model: Model, j: int) -> list[Model]:
         pooled[other] += shares[j]
         part = shares[j] / pooled[other] if pooled[other] > 0 else 0.5
         mix[other] = part * every[j] + (1 - part) * every[other]
-        models.append(Model((mix @ base)[keep], mix[keep], pooled[keep]))
+        models.append(Model(np.asfortranarray((mix @ base)[keep]), mix[keep], pooled[keep]))
     return models
 
 
@@ -240,7 +246,7 @@ class _Reals:
         self.block = block_of_columns(as_dense(rows[some]) - weights[some] @ components)
 
     def __call__(
-        self, rows: Rows, models: list[Model], rng: np.random.Generator, rounds: int = ROUNDS
+        self, rows: Rows, models: list[Model], rng: np.random.Generator, rounds: int = 1
     ) -> Floats:
         """Return the loss of every row (lines) under every model (columns)."""
         k, d = models[0].components.shape
@@ -272,7 +278,7 @@ class _Counts:
         H = np.where(sums > 0, np.maximum(components, 0.0) / np.where(sums > 0, sums, 1.0), 0.0)
         self.base, self.pseudo_counts = _with_flat(H, 1.0 / H.shape[1]), 0.5
         self.all = _with_all(self.base, np.ones(len(H)))
-        weights = self.weights(sp.csr_array(rows), self.all, np.ones(H.shape[1], dtype=bool))
+        weights = self.weights(sp.csr_array(rows))
         shares = (weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)).mean(axis=0)
         self.all = _with_all(self.base, shares)
         some = _few(rows)
@@ -282,21 +288,31 @@ class _Counts:
         seed, least = int(rng.integers(2**31)), np.inf
         for strength in SETTINGS.pseudo_counts:
             before, self.pseudo_counts = self.pseudo_counts, strength
-            mean = self(rows, [self.all], np.random.default_rng(seed), rounds=1).mean()
+            mean = self(rows, [self.all], np.random.default_rng(seed)).mean()
             if not mean < least:  # the best is passed
                 self.pseudo_counts = before
                 break
             least = mean
 
-    def weights(
+    def weights(self, rows: sp.csr_array) -> Floats:
+        """Return weights of all components in each row."""
+        every = np.ones(self.base.shape[1])
+        return self._fitted(rows, self.all, every > 0, self.base @ every, rows @ every)
+
+    def _fitted(
         self,
         rows: sp.csr_array,
         model: Model,
         seen: NDArray[np.bool_],
+        sums: Floats,
+        totals: Floats,
         of_all: Floats | None = None,
     ) -> Floats:
-        """Return weights of each row by its seen columns, from those of all components if given."""
-        sums, totals = model.components @ seen + 1e-12, rows @ seen.astype(np.float64)
+        """Return weights of each row by its seen columns, from those of all components if given.
+
+        `sums` are those of the base, `totals` those of the rows, over the seen columns.
+        """
+        sums = model.mix @ sums + 1e-12
         expected = model.shares @ sums + 1e-300
         if of_all is None:
             parts = (model.shares / expected)[None]
@@ -313,7 +329,7 @@ class _Counts:
         return weights
 
     def __call__(
-        self, rows: Rows, models: list[Model], rng: np.random.Generator, rounds: int = ROUNDS
+        self, rows: Rows, models: list[Model], rng: np.random.Generator, rounds: int = 1
     ) -> Floats:
         """Return the loss of every row (lines) under every model (columns).
 
@@ -322,18 +338,19 @@ class _Counts:
         k, d = models[0].components.shape
         losses = np.zeros((rows.shape[0], len(models)))
         for some, seen, unseen in _split_columns(rows, d, k, rng, rounds, self.block):
-            own = sp.csr_array(rows[some])
-            size = np.maximum(own @ unseen.astype(np.float64), 1.0)
-            flat = SETTINGS.background * (own @ seen.astype(np.float64)) / d
-            of_all = self.weights(own, models[0], seen)
+            own, hidden = sp.csr_array(rows[some]), unseen.astype(np.float64)
+            inner, outer = self.base @ (1.0 - hidden), self.base @ hidden
+            size, totals = np.maximum(own @ hidden, 1.0), own @ (1.0 - hidden)
+            flat = SETTINGS.background * totals / d
+            of_all = self._fitted(own, models[0], seen, inner, totals)
             for t, model in enumerate(models):
-                H, same = model.components, model.mix is models[0].mix
-                fitted = of_all if same else self.weights(own, model, seen, of_all)
+                fitted = of_all
+                if model.mix is not models[0].mix:
+                    fitted = self._fitted(own, model, seen, inner, totals, of_all)
                 weights = model.predicting(fitted)
-                loss = weights @ (H @ unseen) + flat * unseen.sum()
-                subtract_likelihood_in_place(
-                    own.indptr, own.indices, own.data, seen, H, weights, flat, loss
-                )
+                loss = weights @ (model.mix @ outer) + flat * unseen.sum()
+                entries = own.indptr, own.indices, own.data, seen
+                subtract_likelihood_in_place(*entries, model.components, weights, flat, loss)
                 losses[some, t] += loss / size
         return losses / rounds
 
@@ -341,8 +358,7 @@ class _Counts:
 def posterior_shares(rows: Rows, components: Floats) -> Floats:
     """Return the share of each component in every row of counts, weighted as in the test."""
     judge = _Counts(rows, components, np.random.default_rng(0))
-    every = np.ones(components.shape[1], dtype=bool)
-    weights = judge.weights(sp.csr_array(rows), judge.all, every)
+    weights = judge.weights(sp.csr_array(rows))
     sums = weights.sum(axis=1, keepdims=True)
     return np.where(sums > 0, weights / np.where(sums > 0, sums, 1.0), judge.all.shares)
 
@@ -379,7 +395,7 @@ def _split_columns(
             blocks = (np.arange(d) + rng.integers(block)) // block
             places = rng.permutation(blocks[-1] + 1)[blocks]
             unseen = np.zeros(d, dtype=bool)
-            unseen[np.argsort(places, kind="stable")[:hidden]] = True
+            unseen[np.argpartition(places, hidden - 1)[:hidden]] = True
             some = np.flatnonzero(mask == number)
             if len(some):
                 splits.append((some, ~unseen, unseen))

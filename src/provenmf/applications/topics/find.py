@@ -43,7 +43,7 @@ from provenmf.applications.topics.corpus import (
     usable_words,
     whole_matrix,
 )
-from provenmf.applications.topics.inference import weights_in
+from provenmf.applications.topics.inference import topics_of, weights_in
 from provenmf.applications.topics.solver import (
     count_problem,
     factorized_by,
@@ -52,6 +52,7 @@ from provenmf.applications.topics.solver import (
     misleads_anchors,
     noise_beside,
     notes_on_counts,
+    shares_by_groups,
     topic_spectrum,
     topics_at,
 )
@@ -343,11 +344,17 @@ def found_again(
 
 
 def topics_again(matrix: sp.csr_array, settings: TopicSettings) -> NDArray[np.float64]:
-    """Find topics (k, words) in other documents with the same words, and nothing about them."""
+    """Find topics (k, words) in half of the documents, with the same words, and no more."""
     counts = WordCounts(matrix)
     columns = usable_columns(counts)
-    quiet = {"random_state": 0, "certify": False}
-    found = found_again(counts.of_words(columns), settings, quiet).topics
+    counts = counts.of_words(columns)
+    if settings.found_by == GROUPS:
+        assert settings.n_topics is not None
+        shares = shares_by_groups(topic_spectrum(counts, settings.n_topics), share=0.5)
+        found = topics_of(shares, counts.frequencies)
+    else:
+        quiet = {"random_state": 0, "certify": False}
+        found = found_again(counts, settings, quiet).topics
     topics = np.zeros((len(found), matrix.shape[1]))
     topics[:, columns] = found
     return topics

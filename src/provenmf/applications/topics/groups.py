@@ -81,7 +81,7 @@ class Settings:
 SETTINGS = Settings()
 
 
-def topics_of_groups(spectrum: WordSpectrum, k: int) -> Floats:
+def topics_of_groups(spectrum: WordSpectrum, k: int, share: float = 1.0) -> Floats:
     """Return topics (k, n_words) from k groups of documents: the words of each group.
 
     Parameters
@@ -90,11 +90,14 @@ def topics_of_groups(spectrum: WordSpectrum, k: int) -> Floats:
         More coordinates than k (see `word_spectrum`).
     k : int
         Number of groups.
+    share : float, default=1
+        Of all documents, which are these: of many, as large a share is grouped.
     """
     counts, rng = spectrum.pairs.counts, np.random.default_rng(6)
     used = np.flatnonzero(counts.lengths)
-    if len(used) > SETTINGS.documents:
-        used = np.sort(rng.choice(used, SETTINGS.documents, replace=False))
+    most = int(share * SETTINGS.documents)
+    if len(used) > most:
+        used = np.sort(rng.choice(used, most, replace=False))
     sample = counts.take(used)
     rows = np.asarray(sample @ (spectrum.pairs.scales[:, None] * spectrum.vectors))
     vectors, values = leading_singular(

@@ -198,12 +198,19 @@ class CountTopics(NamedTuple):
     unbounded: Floats | None = None
 
 
-def grouped_topics(counts: WordCounts, spectrum: WordSpectrum) -> CountTopics:
-    """Find topics from groups of documents, as many as the spectrum has coordinates."""
+def shares_by_groups(spectrum: WordSpectrum, share: float = 1.0) -> Floats:
+    """Return p(topic | word) by groups of documents, as many as the spectrum has coordinates.
+
+    share : of all documents, which are these: of many, as large a share is grouped.
+    """
     k = spectrum.vectors.shape[1]
     wide = spectrum.widened(min(3 * k, MOST_MORE))
-    even = np.full(k, 1.0 / k)
-    shares = refined_shares(wide.pairs.counts, topics_of_groups(wide, k), even)
+    return refined_shares(wide.pairs.counts, topics_of_groups(wide, k, share), np.full(k, 1.0 / k))
+
+
+def grouped_topics(counts: WordCounts, spectrum: WordSpectrum) -> CountTopics:
+    """Find topics from groups of documents."""
+    shares = shares_by_groups(spectrum)
     topics = topics_of(shares, counts.frequencies)
     prior = likeliest_prior(counts, topics, counts.frequencies @ shares, independent=False)
     return CountTopics(topics, prior, shares)
