@@ -87,7 +87,7 @@ register(diagnose, *options.READING, "json")
 register(certify, *options.READING, "json")
 register(report, "force")
 register(label)
-register(reproduce, "json", "random_state")
+register(reproduce, "json", "force", "random_state")
 register(demo, "force")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
+from provenmf.cli.analysis import refuse_overwriting
 from provenmf.cli.messages import say, say_json, say_wrapped
 from provenmf.cli.options import option
 from provenmf.errors import InvalidInput
@@ -64,6 +65,8 @@ def reproduce(
         )
     if data is not None and not data.is_dir():
         raise InvalidInput(f"--data {data} is not a folder: give the one that holds the data sets")
+    for name in wanted:
+        refuse_overwriting(output / f"{name}.json")
     from provenmf.reproduce.claims import Settings
     from provenmf.reproduce.results import Result
 

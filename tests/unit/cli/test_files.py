@@ -84,6 +84,13 @@ def test_tables_of_topics_and_communities(run, corpus, graph, tmp_path):
     assert {"memberships.csv", "overview.csv"} <= set(names)
 
 
+def test_an_outcome_of_an_experiment_is_not_overwritten_silently(run, tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "cones-fig1.json").write_text("{}")
+    ran = run("reproduce", "cones-fig1", "--quick")
+    assert ran.code == 2 and "--force" in ran.err, ran
+
+
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file systems want UTF-8")
 def test_names_without_an_encoding_are_written_all_the_same(run, tmp_path):
     """Names of files may be any bytes; tables, reports ended in UnicodeEncodeError."""
