@@ -40,7 +40,6 @@ def found(answer: Communities) -> list[Element]:
         everyone,
         most=NODES_DRAWN,
         height=540,
-        narrow=True,
     )
     return [
         Paragraph(summary),

@@ -28,7 +28,6 @@ class Chart:
     figure: Figure
     caption: str = ""
     height: int = 380
-    narrow: bool = False
     half: bool = False
     component: int = 0
 
