@@ -1,7 +1,7 @@
 """What half and twice a tuned number do to the answer on data whose truth is known.
 
 Every algorithm keeps its tuned numbers in one `Settings` object. With any one of them changed, the
-error on clear data stays below a limit; where it does not, `DECIDES` names the number.
+error on clear data stays below a limit.
 """
 
 import sys
@@ -73,7 +73,7 @@ def wrong_number(found):
 
 
 CASES = {
-    "certificate.evidence": (unconfirmed, 0.0),
+    "certificate.judging": (unconfirmed, 0.0),
     "methods.and_descent.adaptive": (error_of_and, 1e-6),
     "methods.merit.settings": (
         lambda: float(
@@ -117,8 +117,6 @@ CASES = {
         0.05,
     ),
 }
-# Halves never show exactly the same component, so that none is confirmed if they must.
-DECIDES = {("certificate.evidence", "alike", 2)}
 CHANGES = [
     (module, field.name, factor)
     for module in CASES
@@ -140,4 +138,4 @@ def test_half_and_twice_a_setting(module, name, factor, monkeypatch):
             monkeypatch.setattr(user, own, after)
     error, limit = CASES[module]
     found = error()
-    assert (found > limit) == ((module, name, factor) in DECIDES), found
+    assert found <= limit, found
