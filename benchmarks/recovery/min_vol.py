@@ -105,6 +105,7 @@ def unseen() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--purity", type=float, nargs="+", default=[0.6, 0.7, 0.8, 0.9, 1.0])
     parser.add_argument("--best", action="store_true", help="also the best penalty of a grid")
     parser.add_argument("--peers", action="store_true", help="also nn_fac and mvNMF")
     parser.add_argument("--unseen", action="store_true", help="do unseen rows prefer MinVol?")
@@ -118,7 +119,7 @@ def main() -> None:
         "MERIT": lambda: MERIT(4, certify=False, random_state=0),
         "HALS": lambda: HALS(4, certify=False, random_state=0),
     }
-    for purity in (0.6, 0.7, 0.8, 0.9, 1.0):
+    for purity in options.purity:
         for noise in (0.0, 0.01, 0.05):
             said = []
             problems = [drawn(purity, noise, seed) for seed in range(options.seeds)]

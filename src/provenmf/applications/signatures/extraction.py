@@ -63,6 +63,7 @@ class Settings:
     mixings: int = 4  # rounds of mixtures in a search
     exchanged: int = 6  # signatures that are exchanged in a search
     slack: float = 30.0  # rise of the cost that fitting everything again may make good
+    lean: float = 100.0  # gain in favor of taking out, for each share of the other
     cuts: tuple[float, ...] = (0.02, 0.1, 0.35)  # parts of the other that lack what is taken out
     mixed: int = 12  # trials in a round of mixtures
     rounds: int = 2  # of exposures and signatures in turn
@@ -360,7 +361,8 @@ def mixtures(tumors: Tumors, found: Extracted) -> list[Mixture]:
             above = np.maximum(bound, slope / curvature)
             spared = (slope - 0.5 * curvature * bound) * bound + paid * (theirs > 0)
             kept = (slope - 0.5 * curvature * above) * above - paid * (theirs == 0)
-            gains = np.maximum(spared, kept).sum(axis=0)
+            # Taking out pays off more than this says: the signature is then fitted better.
+            gains = np.maximum(spared, kept).sum(axis=0) + SETTINGS.lean * np.maximum(-shares, 0.0)
             t = int(np.argmax(gains))
             pairs.append((float(gains[t]), Mixture(j, int(i), float(shares[t]))))
         if pairs:

@@ -159,7 +159,7 @@ def test_the_answer_is_saved_and_reported(answer, tmp_path):
     found.save(tmp_path / "s.npz")
     assert provenmf.load(tmp_path / "s.npz") == found
     found.report(tmp_path / "s.html")
-    assert "Exposures of the tumors" in (tmp_path / "s.html").read_text()
+    assert "A tumor and its reconstruction have" in (tmp_path / "s.html").read_text()
 
 
 def test_sparse_exposures_are_those_of_a_plain_loop():
