@@ -8,10 +8,8 @@ Any other method, such as AND: tf-idf documents of unit length ≈ weights @ top
 documents by nonnegative least squares of their counts on the topics.
 
 Standard errors: topics are found again in documents drawn with replacement. A document drawn twice
-adds its pairs of words twice, so the co-occurrence stays unbiased. Measured is the spread of topics
-before negative shares are cut, because cut ones would look too well known. Errors that all
-resamples have in common are not measured, such as vertices moved by words that are nearly
-exclusive: docs/topics.md has how often the intervals hold the truth.
+adds its pairs of words twice, so the co-occurrence stays unbiased. Errors that all resamples have
+in common are not measured, such as vertices moved by words that are nearly exclusive.
 """
 
 from __future__ import annotations
@@ -191,7 +189,6 @@ class Found:
     """Topics by one of the strategies; anchors and candidates are columns of the vocabulary.
 
     settings : what is needed to build the factorized matrix again.
-    unbounded : the topics with shares of words that may be negative, for their standard errors.
     word_shares : p(topic | word) (words, k) for ranking words.
     """
 
@@ -202,7 +199,6 @@ class Found:
     candidates: NDArray[np.intp] | None = None
     prior: NDArray[np.float64] | None = None
     notes: tuple[str, ...] = ()
-    unbounded: NDArray[np.float64] | None = None
     word_shares: NDArray[np.float64] | None = None
 
     def ordered(self, order: NDArray[np.intp]) -> Found:
@@ -217,7 +213,6 @@ class Found:
             topics=self.topics[order],
             anchors=rows(self.anchors),
             prior=rows(self.prior),
-            unbounded=rows(self.unbounded),
             word_shares=None if self.word_shares is None else self.word_shares[:, order],
         )
 
@@ -287,8 +282,6 @@ def from_anchors(
     settings: TopicSettings,
     options: dict[str, Any],
     spectrum: WordSpectrum,
-    *,
-    refine: bool = True,
 ) -> Found:
     """Find anchor words among the candidates, and the topics around them; see `solver`."""
     number, method = spectrum.vectors.shape[1], settings.found_by
@@ -297,7 +290,7 @@ def from_anchors(
     factorization = fit_matrix(problem.points, number, method, options, argument="n_topics")
     assert factorization.anchors is not None  # every method here chooses rows
     anchors = problem.candidates[factorization.anchors]
-    found = topics_at(counts, problem, anchors, refine=refine)
+    found = topics_at(counts, problem, anchors)
     return Found(
         factorization,
         found.topics,
@@ -305,7 +298,6 @@ def from_anchors(
         anchors,
         problem.candidates,
         prior=found.prior,
-        unbounded=found.unbounded,
         word_shares=found.shares,
     )
 
@@ -330,9 +322,7 @@ def from_documents(counts: WordCounts, settings: TopicSettings, options: dict[st
     return Found(factorization, rows_to_sum_one(positive), settings)
 
 
-def found_again(
-    counts: WordCounts, settings: TopicSettings, options: dict[str, Any], *, refine: bool = True
-) -> Found:
+def found_again(counts: WordCounts, settings: TopicSettings, options: dict[str, Any]) -> Found:
     """Find topics in other documents in the way that the settings name."""
     if settings.found_by != GROUPS and not estimator_class(settings.found_by).traits.anchors:
         return from_documents(counts, settings, options)
@@ -340,7 +330,7 @@ def found_again(
     spectrum = topic_spectrum(counts, settings.n_topics)
     if settings.found_by == GROUPS:
         return from_groups(counts, settings, options, spectrum)
-    return from_anchors(counts, settings, options, spectrum, refine=refine)
+    return from_anchors(counts, settings, options, spectrum)
 
 
 def topics_again(matrix: sp.csr_array, settings: TopicSettings) -> NDArray[np.float64]:
@@ -375,9 +365,8 @@ def topic_error_bars(
     matrix = whole_matrix(counts, "find_topics with n_resamples")
 
     def refit(drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        # The spread is measured before topics are refined.
-        again = found_again(WordCounts(matrix[drawn]), settings, quiet, refine=False)
-        return again.topics, again.topics if again.unbounded is None else again.unbounded
+        topics = found_again(WordCounts(matrix[drawn]), settings, quiet).topics
+        return topics, topics
 
     spread = resampled(
         refit,

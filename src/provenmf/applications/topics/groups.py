@@ -341,7 +341,7 @@ def topic_numbers(
             progress(done, len(tried))
         width = min(4 * k, k + 60, most_wide)
         groups = topics_of_groups(wide.along(np.eye(most_wide)[:, :width]), k)
-        shares = refined_shares(wide.pairs.counts, groups, np.full(k, 1.0 / k))
+        shares = refined_shares(wide.pairs.counts, groups)
         topics = topics_of(shares, frequencies)
         likelihoods.append(_gains(held_out, topics))
         sizes = infer_documents(held_out, topics, np.full(k, 1.0 / k)).sum(axis=0)

@@ -194,12 +194,13 @@ def _infer(counts: sp.csr_array, topics: Reals, prior: Floats, out: Floats, sums
     for_row_slices(work, parts, slice_rows=1)
 
 
-def refined_shares(counts: WordCounts, topics: Floats, prior: Floats) -> Floats:
+def refined_shares(counts: WordCounts, topics: Floats) -> Floats:
     """Return p(topic | word) (n_words, k) after some steps of expectation and maximization.
 
     Each step infers the topics of all occurrences (variational EM, Blei03, Section 5.3), and takes
     medians of the words' shares (`median_shares`).
     """
+    prior = np.full(len(topics), 1.0 / len(topics))
     for _ in range(STEPS):
         share_out = partial(shared_out, topics.astype(np.float32), prior)
         shares = median_shares(counts.blocks.map_reduce(share_out) + UNSEEN)

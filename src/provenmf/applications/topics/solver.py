@@ -57,7 +57,7 @@ from provenmf.data import as_blocks
 from provenmf.data.disk import BLOCK_BYTES
 from provenmf.errors import InvalidInput, counted
 from provenmf.linalg.norms import inverse_where_positive
-from provenmf.methods.separable.vertices import average_vertices, barycentric
+from provenmf.methods.separable.vertices import average_vertices
 from provenmf.results import Factorization
 
 Floats = NDArray[np.float64]
@@ -188,14 +188,11 @@ class CountTopics(NamedTuple):
     topics : p(word | topic) (k, n_words).
     prior : Dirichlet parameters of the documents' weights (k,).
     shares : p(topic | word) (n_words, k).
-    unbounded : the topics as read off the points, before shares below zero are cut, whose spread
-        shows how well they are known; None for topics from groups of documents.
     """
 
     topics: Floats
     prior: Floats
     shares: Floats
-    unbounded: Floats | None = None
 
 
 def shares_by_groups(spectrum: WordSpectrum, share: float = 1.0) -> Floats:
@@ -204,26 +201,21 @@ def shares_by_groups(spectrum: WordSpectrum, share: float = 1.0) -> Floats:
     share : of all documents, which are these: of many, as large a share is grouped.
     """
     k = spectrum.vectors.shape[1]
-    wide = spectrum.widened(min(3 * k, MOST_MORE))
-    return refined_shares(wide.pairs.counts, topics_of_groups(wide, k, share), np.full(k, 1.0 / k))
+    groups = topics_of_groups(spectrum.widened(min(3 * k, MOST_MORE)), k, share)
+    return refined_shares(spectrum.pairs.counts, groups)
 
 
 def grouped_topics(counts: WordCounts, spectrum: WordSpectrum) -> CountTopics:
     """Find topics from groups of documents."""
-    shares = shares_by_groups(spectrum)
-    topics = topics_of(shares, counts.frequencies)
-    prior = likeliest_prior(counts, topics, counts.frequencies @ shares, independent=False)
-    return CountTopics(topics, prior, shares)
+    return with_prior(counts, spectrum, shares_by_groups(spectrum))
 
 
-def topics_at(
-    counts: WordCounts, problem: CountProblem, anchors: NDArray[np.intp], *, refine: bool = True
-) -> CountTopics:
+def topics_at(counts: WordCounts, problem: CountProblem, anchors: NDArray[np.intp]) -> CountTopics:
     """Find topics whose vertices are averaged around the given anchor words, then refine them.
 
     Words that never stand beside another one say nothing: they get the mean shares of the others.
     """
-    frequencies, words, repeats = counts.frequencies, problem.words, problem.spectrum.capped
+    frequencies, words = counts.frequencies, problem.words
     known = np.flatnonzero(np.isfinite(words.errors))
     # Contexts vary most along their vertex, so that the error there is larger than the mean error
     # of a coordinate: the inner width of 2.5 is about 1.5 of its own (docs/decisions.md).
@@ -235,21 +227,18 @@ def topics_at(
         inner=2.5,
         max_rounds=20,
     ).points
-    alone = np.isinf(words.errors)
     shares = topic_shares_of_words(words.points, vertices)
+    alone = np.isinf(words.errors)
     shares[alone] = frequencies[known] @ shares[known] / frequencies[known].sum()
-    topics = topics_of(shares, frequencies)
-    matrix, offset = barycentric(vertices)
-    free = np.where(alone[:, None], shares, words.points @ matrix + offset)
-    sizes = np.maximum(frequencies @ shares, np.finfo(float).tiny)
-    unbounded = (free * frequencies[:, None]).T / sizes[:, None]
-    prior = likeliest_prior(counts, topics, sizes, independent=not repeats)
-    # Capped occurrences are not drawn one by one, as refinement assumes.
-    if refine and len(topics) > 1 and not repeats:
-        shares = refined_shares(counts, topics, prior)
-        topics = topics_of(shares, frequencies)
-        prior = likeliest_prior(counts, topics, prior, independent=True)
-    return CountTopics(topics, prior, shares, unbounded)
+    refined = refined_shares(problem.spectrum.pairs.counts, topics_of(shares, frequencies))
+    return with_prior(counts, problem.spectrum, refined)
+
+
+def with_prior(counts: WordCounts, spectrum: WordSpectrum, shares: Floats) -> CountTopics:
+    """Return the topics with these shares of words, and the prior of the documents' weights."""
+    topics, sizes = topics_of(shares, counts.frequencies), counts.frequencies @ shares
+    prior = likeliest_prior(counts, topics, sizes, independent=not spectrum.capped)
+    return CountTopics(topics, prior, shares)
 
 
 def factorized_by(topics: Floats, counts: WordCounts, options: Mapping[str, Any]) -> Factorization:
