@@ -241,7 +241,7 @@ def as_dict(result: Factorization | Answer) -> dict[str, Any]:
     fit = answer.factorization
     return {
         "kind": answer.kind,
-        "method": fit.method,
+        "method": answer.found_by,
         "n_components": answer.n_components,
         "n_rows": len(answer.weights),
         "n_columns": answer.components.shape[1],
