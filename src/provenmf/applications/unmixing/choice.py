@@ -47,8 +47,6 @@ class ChoiceSettings:
     uneven: float = 0.5
     least_pixels: int = 2  # for each coordinate of a corner
     most_pixels: int = 20_000  # most pixels; of more, every second, third, … is taken
-    blocks: int = 20  # of neighboring pixels in each half, for the standard error of the gain
-    errors: float = 2.0  # standard errors by which the simplex must be better
 
 
 SETTINGS = ChoiceSettings()
@@ -82,17 +80,14 @@ def best_spectra(
     if corners is False or len(points) < SETTINGS.least_pixels * k * k:
         return averaged
     means = plane.points(noise.coordinates(averaged.endmembers, k))
-    if corners:
-        fixed = np.array([-np.inf])  # any simplex beyond the pixels is likelier
-    else:
-        fixed = unseen_log_likelihoods(points, means)
-    purest = means
+    # Where the simplex was chosen before, any that reaches beyond the pixels is likelier.
+    purest, fixed = means, -np.inf if corners else unseen_log_likelihood(points, means)
     alone = averaged.n_averaged is not None and bool((averaged.n_averaged <= 1).any())
     if grouped is not None and (left > SETTINGS.vary or alone):
         groups = plane.points(noise.coordinates(grouped, k))
-        likelihoods = unseen_log_likelihoods(points, groups)
-        if likelihoods.sum() > fixed.sum():
-            purest, fixed = groups, likelihoods
+        likelihood = unseen_log_likelihood(points, groups)
+        if likelihood > fixed:
+            purest, fixed = groups, likelihood
     simplex = corners_beyond(points, purest, fixed, means)
     if simplex is None:
         return averaged if purest is means else None
@@ -109,13 +104,13 @@ def best_spectra(
 
 
 def corners_beyond(
-    points: Floats, purest: Floats, fixed: Floats, start: Floats
+    points: Floats, purest: Floats, fixed: float, start: Floats
 ) -> LikelySimplex | None:
     """Return the likeliest simplex where unseen points prefer it to the purest, otherwise None.
 
     It must reach beyond the purest points and leave none of them outside.
 
-    fixed : log-likelihoods of unseen points by the purest ones. start : corners to try besides.
+    fixed : log-likelihood of unseen points by the purest ones. start : corners to try besides.
     """
     if not np.isfinite(purest).all():
         return None
@@ -127,33 +122,28 @@ def corners_beyond(
     outside = depths(purest, simplex.vertices)
     if (outside < -np.maximum(SETTINGS.far, SETTINGS.outside * heights)).any():
         return None
-    if not np.isfinite(fixed).all():
+    if not np.isfinite(fixed):
         return simplex
-    moving = unseen_log_likelihoods(points, purest, simplex)
-    if not np.isfinite(moving).all():
-        return None
-    gains = moving - fixed
-    return simplex if gains.sum() > SETTINGS.errors * gains.std() * len(gains) ** 0.5 else None
+    return simplex if unseen_log_likelihood(points, purest, simplex) > fixed else None
 
 
-def unseen_log_likelihoods(
+def unseen_log_likelihood(
     points: Floats, corners: Floats, start: LikelySimplex | None = None
-) -> Floats:
-    """Return log-likelihoods of blocks of points; −∞ where nothing can be fitted.
+) -> float:
+    """Return the log-likelihood of unseen points; −∞ where nothing can be fitted.
 
     Both halves of the points judge what is fitted to the other half: the spread of the mixtures of
     these corners, which were found in all points, or vertices and spread from a start.
     """
-    filled, found = filled_volume(points), []
+    filled, found = filled_volume(points), 0.0
     if not np.isfinite(corners).all():
-        return np.array([-np.inf])
+        return -np.inf
     for seen, unseen in ((points[::2], points[1::2]), (points[1::2], points[::2])):
         fitted = with_vertices(seen, corners) if start is None else climbed(seen, start, 50)
         if not np.isfinite(fitted.cost):
-            return np.array([-np.inf])
-        parts = np.array_split(unseen, min(SETTINGS.blocks, len(unseen)))
-        found += [log_likelihood(part, fitted, filled) for part in parts]
-    return np.array(found)
+            return -np.inf
+        found += log_likelihood(unseen, fitted, filled)
+    return found
 
 
 class Plane(NamedTuple):
