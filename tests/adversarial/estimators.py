@@ -215,7 +215,10 @@ def storage_case(rng: Rng) -> str:
                 f"dense and sparse are {apart:.1e} apart, neighbours {spread:.1e}: {model}",
             )
             return "left to rounding"
-        check_single(model, matrix)
+        # Beyond the rank components may coincide, and rounding within the solver parts them or not.
+        rank = np.linalg.matrix_rank(matrix, tol=1e-6 * np.linalg.norm(matrix))
+        if not isinstance(model.n_components, int) or model.n_components <= rank:
+            check_single(model, matrix)
     return "compared"
 
 
