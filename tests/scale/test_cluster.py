@@ -271,6 +271,22 @@ def test_chunks_that_do_not_fit_are_made_again_in_each_pass(client, method, monk
     np.testing.assert_array_equal(blocks.take(np.array([50, 3])), data()[[50, 3]])
 
 
+@pytest.fixture
+def without_stealing(client):
+    """Stop idle workers from taking the tasks of busy ones, which they may on a slow machine."""
+
+    async def stop(dask_scheduler):
+        await dask_scheduler.extensions["stealing"].stop()
+
+    async def start(dask_scheduler):
+        await dask_scheduler.extensions["stealing"].start()
+
+    client.run_on_scheduler(stop)
+    yield
+    client.run_on_scheduler(start)
+
+
+@pytest.mark.usefixtures("without_stealing")
 def test_chunks_stay_where_they_are(client):
     workers = sorted(client.scheduler_info()["workers"])
     rows = np.random.default_rng(0).random((8, 5, 4))
