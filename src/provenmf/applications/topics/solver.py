@@ -218,7 +218,7 @@ def topics_at(counts: WordCounts, problem: CountProblem, anchors: NDArray[np.int
     frequencies, words = counts.frequencies, problem.words
     known = np.flatnonzero(np.isfinite(words.errors))
     # Contexts vary most along their vertex, so that the error there is larger than the mean error
-    # of a coordinate: the inner width of 2.5 is about 1.5 of its own (docs/decisions.md).
+    # of a coordinate: the inner width of 2.5 is about 1.5 of its own (benchmarks/EXPERIMENTS.md).
     vertices = average_vertices(
         as_blocks(words.points[known]),
         np.searchsorted(known, anchors),

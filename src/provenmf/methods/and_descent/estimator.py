@@ -106,7 +106,7 @@ class AND(Factorizer):
         negative_data=True,
         advised=3,
         # Li17, B.3: from random rows, rows as they are. The default, made for data of its model,
-        # chases the noise of real documents and images (docs/decisions.md).
+        # chases the noise of real documents and images (benchmarks/EXPERIMENTS.md).
         on_real_data={
             "init": "random-rows",
             "schedule": "paper",
