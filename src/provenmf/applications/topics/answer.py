@@ -39,7 +39,7 @@ N_EXAMPLES = 3
 SNIPPET = 400
 FAINT = 0.01  # of the weight of a topic's largest word; a word with less is not listed
 NEGLIGIBLE = 0.1  # of the weight of a topic's 20th largest word
-# The parameter of relevance where the documents with each word are known (benchmarks/EXPERIMENTS.md).
+# The parameter of relevance where the documents with each word are known (see EXPERIMENTS.md).
 MIX = 0.1
 
 
