@@ -14,54 +14,23 @@ import warnings
 from collections import Counter
 
 import numpy as np
-from benchmarks.recovery.rank_problems import COLUMNS, ROWS, generated, with_noise
+from benchmarks.recovery import rank_problems as models
+from benchmarks.recovery.rank_problems import ROWS, generated, with_noise
 
 from provenmf.advice.number import settled_number
 from provenmf.data import as_blocks
-from provenmf.datasets.and_descent import sample_dirichlet, topic_components
-from provenmf.datasets.cones import paper_cones
 from provenmf.datasets.corpora import topic_corpus
-from provenmf.datasets.cubes import mixed_cube
-from provenmf.datasets.purification import sample_purification
-from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
 
 NOISE = (0.0, 0.003, 0.03)
 
 
-def factors(k, rng):
-    """Gamma weights and components."""
-    return rng.gamma(0.5, size=(ROWS, k)), rng.gamma(0.5, size=(k, COLUMNS))
-
-
-def gamma_product(k, noise, rng):
-    weights, components = factors(k, rng)
-    return with_noise(weights @ components, noise, rng)
-
-
-def poisson_counts(k, noise, rng):
-    weights, components = factors(k, rng)
-    mean = weights @ components
-    return rng.poisson(mean / mean.mean() / max(noise, 1e-4) ** 2).astype(float)
+def counts(k, noise, rng):
+    return models.poisson_counts(k, 1 / max(noise, 1e-4) ** 2, rng)
 
 
 def separable(k, noise, rng):
-    made = dirichlet_mixtures(ROWS, COLUMNS, k, snr=np.inf, random_state=rng)
-    return with_noise(np.maximum(made.data, 0), noise, rng)
-
-
-def cones(k, noise, rng):
-    made = paper_cones(ROWS, n_components=k, n_columns=COLUMNS, random_state=rng)
-    return with_noise(made.data, noise, rng)
-
-
-def and_topics(k, noise, rng):
-    made = sample_dirichlet(ROWS, topic_components(k, COLUMNS, random_state=rng), random_state=rng)
-    return with_noise(made.data, noise, rng)
-
-
-def purification(k, noise, rng):
-    return with_noise(sample_purification(ROWS, COLUMNS, k, random_state=rng).data, noise, rng)
+    return with_noise(models.separable(k, np.inf, rng), noise, rng)
 
 
 def corpus(k, noise, rng):
@@ -71,18 +40,17 @@ def corpus(k, noise, rng):
 
 
 def cube(k, noise, rng):
-    snr = -20 * np.log10(max(noise, 1e-4))
-    return np.maximum(mixed_cube(12, 12, 50, k, snr=snr, random_state=rng).cube.reshape(144, -1), 0)
+    return models.cube(k, -20 * np.log10(max(noise, 1e-4)), rng)
 
 
 def uneven(k, noise, rng):
-    weights, components = factors(k, rng)
+    weights, components = models.factors(k, rng)
     sizes = np.exp(rng.normal(size=(ROWS, 1))), np.exp(rng.normal(size=(k, 1)))
     return with_noise(sizes[0] * weights @ (sizes[1] * components), noise, rng)
 
 
-KINDS = (gamma_product, poisson_counts, separable, cones, and_topics, purification, corpus, cube)
-KINDS += (uneven,)
+KINDS = (models.gamma_product, counts, separable, models.cones, models.and_topics)
+KINDS += (models.purification, corpus, cube, uneven)
 
 
 def problems(seeds):

@@ -21,66 +21,69 @@ def with_noise(data, share, rng):
     return np.maximum(data + size * rng.standard_normal(data.shape), 0)
 
 
-def gamma_product(k, hard, rng):
-    product = rng.gamma(0.5, size=(ROWS, k)) @ rng.gamma(0.5, size=(k, COLUMNS))
-    return with_noise(product, 0.3 if hard else 0.1, rng)
+def factors(k, rng):
+    """Gamma weights and components."""
+    return rng.gamma(0.5, size=(ROWS, k)), rng.gamma(0.5, size=(k, COLUMNS))
 
 
-def poisson_counts(k, hard, rng):
-    mean = rng.gamma(0.5, size=(ROWS, k)) @ rng.gamma(0.5, size=(k, COLUMNS))
-    return rng.poisson((2 if hard else 8) * mean / mean.mean()).astype(float)
+def gamma_product(k, noise, rng):
+    weights, components = factors(k, rng)
+    return with_noise(weights @ components, noise, rng)
 
 
-def separable(k, hard, rng):
-    snr = 12 if hard else 20
+def poisson_counts(k, mean, rng):
+    weights, components = factors(k, rng)
+    product = weights @ components
+    return rng.poisson(mean * product / product.mean()).astype(float)
+
+
+def separable(k, snr, rng):
     return np.maximum(dirichlet_mixtures(ROWS, COLUMNS, k, snr=snr, random_state=rng).data, 0)
 
 
-def cones(k, hard, rng):
+def cones(k, noise, rng):
     made = paper_cones(ROWS, n_components=k, n_columns=COLUMNS, random_state=rng)
-    return with_noise(made.data, 0.1 if hard else 0.02, rng)
+    return with_noise(made.data, noise, rng)
 
 
-def and_topics(k, hard, rng):
+def and_topics(k, noise, rng):
     made = sample_dirichlet(ROWS, topic_components(k, COLUMNS, random_state=rng), random_state=rng)
-    return with_noise(made.data, 0.3 if hard else 0.1, rng)
+    return with_noise(made.data, noise, rng)
 
 
-def purification(k, hard, rng):
-    made = sample_purification(ROWS, COLUMNS, k, random_state=rng)
-    return with_noise(made.data, 0.3 if hard else 0.1, rng)
+def purification(k, noise, rng):
+    return with_noise(sample_purification(ROWS, COLUMNS, k, random_state=rng).data, noise, rng)
 
 
-def corpus(k, hard, rng):
-    length = 30 if hard else 60
+def corpus(k, length, rng):
     made = topic_corpus(300, 120, k, concentration=0.2, words_per_document=length, random_state=rng)
     return made.counts.toarray().astype(float)
 
 
-def cube(k, hard, rng):
-    made = mixed_cube(12, 12, 50, k, snr=20 if hard else 30, random_state=rng)
-    return np.maximum(made.cube.reshape(144, -1), 0)
+def cube(k, snr, rng):
+    return np.maximum(mixed_cube(12, 12, 50, k, snr=snr, random_state=rng).cube.reshape(144, -1), 0)
 
 
+# Each model, and its noise (or size of counts, or SNR) on even and on odd seeds.
 MODELS = {
-    "gamma product": gamma_product,
-    "Poisson counts": poisson_counts,
-    "separable": separable,
-    "cones": cones,
-    "AND": and_topics,
-    "purification": purification,
-    "corpus": corpus,
-    "cube": cube,
+    "gamma product": (gamma_product, 0.1, 0.3),
+    "Poisson counts": (poisson_counts, 8, 2),
+    "separable": (separable, 20, 12),
+    "cones": (cones, 0.02, 0.1),
+    "AND": (and_topics, 0.1, 0.3),
+    "purification": (purification, 0.1, 0.3),
+    "corpus": (corpus, 60, 30),
+    "cube": (cube, 30, 20),
 }
 
 
 def generated(seeds):
     """(name, matrix, number) for each model and seed; numbers 2 to 7, odd seeds are noisier."""
-    for number, (name, make) in enumerate(MODELS.items()):
+    for number, (name, (make, *levels)) in enumerate(MODELS.items()):
         for seed in seeds:
             rng = np.random.default_rng([number, seed])
             k = int(rng.integers(2, 8))
-            yield f"{name} {seed}", make(k, seed % 2 == 1, rng), k
+            yield f"{name} {seed}", make(k, levels[seed % 2], rng), k
 
 
 def real(folder, rng, most=400):

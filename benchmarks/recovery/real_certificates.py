@@ -1,13 +1,11 @@
 """What certificates say about real data: evidence at the usual number of components and twice it.
 
-    python -m benchmarks.recovery.real_certificates --data DIR [--only NAME] [--cones]
+    python -m benchmarks.recovery.real_certificates --data DIR [--only NAME]
 
 The default method of each kind of data, and its verdict. Then in a table: how many components
 unseen rows confirm of the usual number and of twice that; processor seconds without and with
 evidence; the relative error, the floor below which no factorization of this rank can be, and
-whether the parts are unique. `--cones` shows instead whether inequality (1) of Liu17 holds for the
-cones of the data, how far the axes are apart beside what it asks for, error and bound. Data sets
-that are not in DIR are left out.
+whether the parts are unique. Data sets that are not in DIR are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from sklearn import datasets
 
 from provenmf import (
     Certificate,
-    ConeNMF,
     confirm,
     factorize,
     find_communities,
@@ -148,14 +145,6 @@ def status(certificate: Certificate, start: str) -> str:
     return next((c.status for c in certificate.checks if c.name.startswith(start)), "-")
 
 
-def cone_row(rows: np.ndarray, k: int) -> str:
-    certificate = ConeNMF(k).fit(rows).certificate_
-    apart = next(c for c in certificate.checks if c.name.startswith("cones far"))
-    bound = certificate.bounds.get("cluster_relative_error", float("nan"))
-    error = certificate.measures["relative_error"]
-    return f"{apart.status} | {apart.value:.3f} | {apart.threshold:.3f} | {error:.3f} | {bound:.3f}"
-
-
 def in_a_row(data: Any, fit: Callable, k: int) -> str:
     """Print the verdict and return the other cells."""
     plain = fitted(data, fit, k, False)[1]
@@ -177,7 +166,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with real data sets")
     parser.add_argument("--only", default="", help="sets with this in their name")
-    parser.add_argument("--cones", action="store_true", help="cones instead of evidence")
     parser.add_argument("--quick", action="store_true", help="one small generated set")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -186,12 +174,9 @@ def main() -> None:
     if not options.quick:
         sets = [one for one in sets_of(options.data) if options.only in one[0]]
     table = ["data | confirmed | at 2k | seconds | with | error | floor | unique | stable weights"]
-    if options.cones:
-        table = ["data | (1) | axes apart | needed | error | bound"]
-        sets = [one for one in sets if one[2] in (factorize, unmix, find_parts)]
     for name, data, fit, k in sets:
         print(name, flush=True)
-        cells = cone_row(data, k) if options.cones else in_a_row(data, fit, k)
+        cells = in_a_row(data, fit, k)
         table.append(f"{name} | {cells}")
         print(table[-1], flush=True)
     print("\n".join(["", *table]))

@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
+from benchmarks.scale.larger_than_memory import write
 
 from provenmf.budget import bytes_of
 
@@ -41,21 +41,6 @@ status = Path("/proc/self/status").read_text()
 peak = 1024 * int(status.split("VmHWM:")[1].split()[0])
 print(json.dumps({"peak": peak, "seconds": round(time.process_time(), 1), "refused": said}))
 """
-
-
-def write_matrix(path: Path, megabytes: int, columns: int = 1000, k: int = 8) -> None:
-    """Rows that mix k pure ones, and these among them, in single precision."""
-    rng = np.random.default_rng(0)
-    n_rows = megabytes * 1_000_000 // (4 * columns)
-    parts = rng.random((k, columns))
-    out = np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, columns))
-    for start in range(0, n_rows, 20_000):
-        stop = min(start + 20_000, n_rows)
-        weights = rng.dirichlet(np.full(k, 0.5), stop - start)
-        if start == 0:
-            weights[:k] = np.eye(k)
-        out[start:stop] = weights @ parts
-    out.flush()
 
 
 def measured(path: Path, method: str, budget: str, k: int) -> dict[str, object]:
@@ -86,7 +71,7 @@ def main() -> None:
     megabytes = 100 if chosen.quick else chosen.megabytes
     with tempfile.TemporaryDirectory(prefix="provenmf-") as folder:
         matrix = Path(folder) / "data.npy"
-        write_matrix(matrix, megabytes)
+        write(matrix, megabytes * 250, 1000, 8)
         for method in chosen.methods:
             for budget in chosen.budgets:
                 print(json.dumps(measured(matrix, method, budget, 8)), flush=True)

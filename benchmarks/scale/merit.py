@@ -29,6 +29,7 @@ from provenmf import MERIT, SPA
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
+from provenmf.reproduce.merit import high_water_mark
 
 D = 50
 WRITTEN_ROWS = 100_000  # at a time
@@ -103,11 +104,10 @@ def one_fit(job: Job) -> dict[str, Any]:
         "anchors": len(truth & set(fitted.anchors_.tolist())),
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
-        "peak_mb": peak_megabytes(),
+        "peak_mb": high_water_mark(),
     }
     if job.method != "SPA":
         row["gap"] = state.duality_gap / state.objective
-        row["margin"] = state.number_margin
     if job.certify and job.method != "SPA":
         started = time.perf_counter()
         certificate = fitted._certify(Fit(as_blocks(data), fitted.factorization_, "simplex"))
@@ -116,13 +116,6 @@ def one_fit(job: Job) -> dict[str, Any]:
     if job.folder is not None:
         Path(data).unlink()
     return row
-
-
-def peak_megabytes() -> float:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return float(line.split()[1]) / 1024
-    raise OSError("/proc/self/status has no VmHWM line: peak memory needs Linux")
 
 
 def in_fresh_process(job: Job) -> dict[str, Any]:

@@ -18,14 +18,13 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.decomposition import NMF, MiniBatchNMF
+from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from provenmf import ANLS, HALS
 from provenmf.applications.topics.corpus import tf_idf
 from provenmf.data import as_blocks
-from provenmf.linalg.nnls import encoder
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
 from provenmf.methods.alternating.starts import start_factors
 
@@ -140,45 +139,11 @@ class ScikitLearn:
         return clock() - started
 
 
-class MiniBatch:
-    """Runs with ever more passes; weights by exact least squares, not timed."""
-
-    name = "scikit-learn MiniBatchNMF nndsvda"
-
-    def run(self, X, k, limit, best):
-        self.points = []
-        passes, elapsed = 1, 0.0
-        while elapsed < limit / 2:
-            model = MiniBatchNMF(
-                k,
-                init="nndsvda",
-                max_iter=passes,
-                tol=0,
-                max_no_improvement=None,
-                random_state=SEED,
-            )
-            started = clock()
-            model.fit(X)
-            elapsed = clock() - started
-            components = model.components_
-            error = relative_error(X, encoder(components, X.dtype)(X), components)
-            self.points.append((error, elapsed, passes))
-            passes *= 2
-        return min(error for error, _, _ in self.points)
-
-    def reach(self, X, k, target):
-        for error, elapsed, passes in self.points:
-            if error <= target:
-                return elapsed, passes
-        return None
-
-
 def contenders():
     starts = ("cones", "nndsvda", "random")
     yield from (Ours(solver, init) for solver in (HALS, ANLS) for init in starts)
     yield from (ScikitLearn("cd", init) for init in starts)
     yield from (ScikitLearn("mu", init) for init in ("nndsvda", "random"))
-    yield MiniBatch()
 
 
 def compare(title, X, k, limit):

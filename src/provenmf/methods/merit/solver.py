@@ -15,8 +15,8 @@ the largest max_l C[l, n].
 
 `step="open-loop"` is Algorithm 1. `step="pairwise"`, the default, differs in three ways, each with
 its reason in benchmarks/EXPERIMENTS.md: lam follows the noise of one row and not of the whole
-matrix; single rows make pairwise steps with an exact line search, after open-loop steps if the rows are
-few, else from the mixtures of greedy anchors; then the vertices are a few extreme rows.
+matrix; single rows make pairwise steps with an exact line search, after open-loop steps if the rows
+are few, else from the mixtures of greedy anchors; then the vertices are a few extreme rows.
 """
 
 from __future__ import annotations
