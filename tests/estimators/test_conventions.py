@@ -235,7 +235,7 @@ def test_bad_data_are_refused(method, tmp_path):
             with pytest.raises(ValueError, match="NaN|infinity"):
                 make(method).fit(data)
     for data in (X[0], X.astype(complex), np.full((4, 4), "a"), np.ones((0, 3)), X[:, :0]):
-        with pytest.raises(ValueError):
+        with pytest.raises(InvalidInput):
             make(method).fit(data)
     with pytest.raises(InvalidInput, match="n_components"):
         make(method, n_components=31).fit(X)

@@ -54,6 +54,6 @@ def test_it_is_certified_described_and_strict(MU):
     assert model.components_.dtype == np.float32
     assert model.certificate_.measures["components_residual"] < 0.05 * np.linalg.norm(X)
     assert "Random seed" in MU.__doc__
-    for wrong in ({"max_iter": 0}, {"n_components": None}, {"n_components": 10}):
-        with pytest.raises(ValueError):
-            MU(**{"n_components": 3, **wrong}).fit(X)
+    for name, wrong in (("max_iter", 0), ("n_components", None), ("n_components", 10)):
+        with pytest.raises(ValueError, match=name):
+            MU(**{"n_components": 3, name: wrong}).fit(X)

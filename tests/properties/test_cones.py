@@ -57,6 +57,15 @@ def test_certified_clusters_are_found_from_every_row(seed):
             assert len(pairs) == model.n_components_
 
 
+def test_statements_are_made_of_some_of_these_rows_and_not_of_others():
+    fits = [certified(sample.data, k)[1] for sample, k in map(separated_rows, range(12))]
+    for made in (
+        {"relative_error" in certificate.bounds for certificate in fits},
+        {c.status == "holds" for f in fits for c in f.checks if c.name.startswith("same clusters")},
+    ):
+        assert made == {True, False}
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     X=arrays(np.float64, (12, 4), elements=st.floats(0, 1e6)),

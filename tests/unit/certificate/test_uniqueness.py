@@ -123,8 +123,7 @@ def test_another_fit_with_other_parts_is_exhibited():
         )
         angles.append(np.degrees(np.arccos(np.clip(own @ theirs.T, -1, 1))).min(axis=1))
     assert any(np.allclose(turned, angle, atol=1e-4) for angle in angles)
-    if check.status == "fails":
-        assert "Another fit" in check.in_words and turned.max() >= 5
+    assert check.status == "fails" and "Another fit" in check.in_words and turned.max() >= 5
 
 
 def test_the_same_fit_agrees_a_worse_one_says_nothing_another_rank_is_refused():

@@ -52,9 +52,8 @@ def test_nothing_that_rests_on_an_unknown_constant_holds():
     model = AND(6, init=start_nearby(topics, random_state=0)).fit(sample.data)
     checks = {(check.name, check.theorem): check for check in model.certificate_.checks}
     assert checks["decoded weights are 0 or 1", "Li17 Theorems 1, 5"].status == "holds"
-    for (name, _), check in checks.items():
-        if "small enough" in name or "decay" in name:
-            assert check.status == "unknown"
+    open_ones = [c.status for (n, _), c in checks.items() if "small enough" in n or "decay" in n]
+    assert len(open_ones) > 2 and set(open_ones) == {"unknown"}
     measures = model.certificate_.measures
     assert measures["gcc_r"] == pytest.approx(2.0, rel=1e-4)
     assert measures["gcc_k"] == pytest.approx(1.0, rel=0.15)
