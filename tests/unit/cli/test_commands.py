@@ -247,23 +247,8 @@ def test_known_components_are_kept(run, separable, tmp_path):
     assert ran.code == 2 and "--known-components" in ran.err and "is not an option of" in ran.err
 
 
-SMALL = ("--ranks", "1-4")
-
-
-@pytest.fixture
-def data(tmp_path):
-    rng = np.random.default_rng(0)
-    product = rng.gamma(0.5, size=(40, 2)) @ rng.gamma(0.5, size=(2, 10))
-    np.savetxt(
-        tmp_path / "data.csv",
-        np.maximum(product + 0.03 * rng.standard_normal((40, 10)), 0),
-        delimiter=",",
-    )
-    return tmp_path / "data.csv"
-
-
-def test_rank_prints_a_table(run, data):
-    ran = run("rank", data, *SMALL)
+def test_rank_prints_a_table(run, separable):
+    ran = run("rank", separable, "--ranks", "1-4")
     assert ran.code == 0, ran
     assert "held-out error" in ran.out and "components" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -278,8 +263,8 @@ def test_rank_prints_a_table(run, data):
         (("--random-state", -1), "--random-state"),
     ],
 )
-def test_wrong_options_of_rank(run, data, options, words):
-    ran = run("rank", data, *options)
+def test_wrong_options_of_rank(run, separable, options, words):
+    ran = run("rank", separable, *options)
     assert ran.code == 2 and words in ran.err
 
 

@@ -132,9 +132,10 @@ def test_a_mistake_is_told_before_the_libraries_load(folder):
         "from provenmf.cli.main import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "sys.exit(', '.join({'numpy', 'sklearn', 'numba'} & sys.modules.keys()) or 0)"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'jinja2'}\n"
+        "sys.exit(', '.join(heavy & sys.modules.keys()) or 0)"
     )
-    wrongs = ["fit no.npy", "fit m.npy -m no", "topics m.npy -k 0", "report m.npy"]
+    wrongs = ["--help", "fit no.npy", "fit m.npy -m no", "topics m.npy -k 0", "report m.npy"]
     wrongs += ["topics m.npy --stop-words no", "unmix m.npy --shape no"]
     for wrong in map(str.split, wrongs):
         done = subprocess.run([sys.executable, "-c", program, *wrong], cwd=folder, check=False)

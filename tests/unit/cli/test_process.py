@@ -1,4 +1,4 @@
-"""The command as a process: what it imports to start, and what Ctrl-C leaves behind."""
+"""The command as a process: what Ctrl-C leaves behind."""
 
 import json
 import os
@@ -12,17 +12,6 @@ import numpy as np
 import pytest
 
 from provenmf.io.records import load
-
-
-def test_help_imports_nothing_heavy():
-    program = (
-        "import sys; from provenmf.cli import main; "
-        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'jinja2'}; "
-        "sys.exit(', '.join(sorted(heavy & sys.modules.keys())) or 0)"
-    )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-
 
 WAITING = """
 import sys, time

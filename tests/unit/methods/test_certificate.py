@@ -67,17 +67,6 @@ def test_labels_that_leave_rows_out_or_together_prove_nothing(label, data):
     assert label == 0 or "holds" not in found.values()
 
 
-@pytest.mark.parametrize(
-    "anchors", [[0, 1, 99], [0, 1, -1], [0.0, 1.0, 2.0], [0, 1], [3, 4, 5]], ids=str
-)
-def test_anchors_that_are_no_anchors(anchors, data):
-    fitted = make_estimator("spa", 3).fit(data).factorization_
-    forged = replace(fitted, anchors=np.array(anchors))
-    assert (
-        "not the rows of these data that the result calls anchors" in certify(data, forged).verdict
-    )
-
-
 def test_records_that_do_not_belong_to_the_data_are_refused(data):
     fitted = make_estimator("spa", 3).fit(data).factorization_
     for changes, message in (

@@ -57,18 +57,6 @@ HARD = {
 }
 
 
-def literal_cones(X, k):
-    """Liu17, Algorithm 1, as printed: all rows, once for every centroid, from the longest."""
-    lengths = np.linalg.norm(X, axis=1)
-    unit = X / lengths[:, None]
-    chosen = [int(np.argmax(lengths))]
-    best = unit @ unit[chosen[0]]
-    while len(chosen) < k and np.round(best.min(), 12) < 1:
-        chosen.append(int(np.argmin(np.round(best, 12))))
-        best = np.maximum(best, unit @ unit[chosen[-1]])
-    return chosen
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("method", [spa, fast_anchor, cones])
@@ -85,17 +73,6 @@ def test_the_pool_and_the_blocks_decide_nothing(name, method, storage, monkeypat
             monkeypatch.setattr(farthest, "POOL_ROWS", pool_rows)
             found = method(MemoryBlocks(data, block_rows=block_rows), k, **options)
             assert found.anchors.tolist() == plain
-
-
-@pytest.mark.parametrize("pool_rows", [1, 3, 40])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_centroids_of_cones_are_those_of_the_literal_algorithm(pool_rows, seed, monkeypatch):
-    monkeypatch.setattr(farthest, "POOL_ROWS", pool_rows)
-    rng = np.random.default_rng(seed)
-    X = rng.random((200, 7)) ** 4
-    assert cones(MemoryBlocks(X), 25).anchors.tolist() == literal_cones(X, 25)
-    X = np.eye(6)[rng.integers(6, size=50)] * rng.random((50, 1))  # all choices are ties
-    assert cones(MemoryBlocks(X), 6).anchors.tolist() == literal_cones(X, 6)
 
 
 @pytest.mark.parametrize(("method", "most"), [(spa, 8), (fast_anchor, 12), (cones, 40)])
