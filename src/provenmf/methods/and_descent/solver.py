@@ -112,57 +112,31 @@ def and_descent(
     beginning of the stage), watched (refitted components), restarts (so far).
     """
     rule = rule or StageRule()
-    tol = max(tol, 8 * float(np.finfo(blocks.dtype).eps))
-    stages = Stages(blocks, rule)
-    state = stages.first(start)
-    lowest = tol * float(np.max(state.thresholds))
-    may_restart = len(state.components) if stages.adaptive else 0
-    contest = Contest()
-
+    stages = Stages(blocks, rule, start, max(tol, 8 * float(np.finfo(blocks.dtype).eps)))
+    state = stages.first()
     run = Run(max_iter, callback=callback, verbose=verbose, name="AND")
     if run.saved is not None:
         state, sums = StageState(**run.saved["state"]), StageSums(**run.saved["sums"])
-        contest = Contest.restored(run.saved["contest"])
-    run.keeps(lambda: {"state": state, "sums": sums, "contest": vars(contest)})
+        stages.contest = Contest.restored(run.saved["contest"])
+    run.keeps(lambda: {"state": state, "sums": sums, "contest": vars(stages.contest)})
     for _ in run:
-        adapts = stages.adaptive and contest.at_rest is None
-        if adapts and state.independence < DEPENDENT and contest.restarts < may_restart:
-            state = stages.restarted(state, most_dependent(state.components, state.decoder))
-            contest.restarts += 1
-        sums = stages.sums(state)
-        new = stages.after(state, sums, adapts=adapts)
-        if stages.adaptive:
-            contest.judge(state, sums)
-        moved = relative_movement(state.components, new.components)
+        state = stages.independent(state)
+        sums = stages.decode(state)
+        new = stages.update(state, sums)
         run.record(
             alpha=float(np.median(state.thresholds)),
             support=float(sums.support.sum() / sums.rows),
-            movement=moved,
+            movement=relative_movement(state.components, new.components),
             error=estimated_error(state.components, new.decoder),
             watched=len(state.watched),
-            restarts=contest.restarts,
+            restarts=stages.contest.restarts,
         )
-        floor = bool(new.thresholds.max() <= lowest)
-        waits = np.all((new.thresholds > 0.9 * state.thresholds) | (new.thresholds <= lowest))
-        still = moved <= tol and bool(waits or not adapts) and bool(sums.support.any())
-        unused = np.flatnonzero(sums.support == 0)
-        if adapts and still and unused.size and contest.restarts < may_restart:
-            new = stages.restarted(new, int(unused[0]))
-            contest.restarts += 1
-        elif still and (floor or not adapts or contest.exact):
-            run.stop(StopReason.CONVERGED)
-        elif floor and not sums.support.any():
-            run.stop(StopReason.NO_WEIGHTS)
-        elif adapts and (still or (moved > SETTINGS.moving and contest.slow(rule.decay))):
-            new = stages.for_the_paper(start, contest.rest(converged=still))
-        elif contest.over:
-            run.stop(StopReason.STALLED)
-        state = new
+        state, reason = stages.what_next(state, sums, new)
+        if reason is not None:
+            run.stop(reason)
 
-    final = Candidate.of(state, sums)
-    if stages.adaptive:
-        final, reason = contest.winner(final, run.stop_reason)
-        run.stop(reason)
+    final, reason = stages.best(Candidate.of(state, sums), run.stop_reason)
+    run.stop(reason)
     warn_of_degeneracy(final.state, final.support)
     return Solution(
         components=(final.state.components * stages.length).astype(blocks.dtype, copy=False),
@@ -175,9 +149,13 @@ def and_descent(
 class Stages:
     """The stages of AND on some rows: each is one pass and one update."""
 
-    def __init__(self, blocks: Blocks, rule: StageRule) -> None:
-        self.blocks, self.rule = blocks, rule
+    def __init__(
+        self, blocks: Blocks, rule: StageRule, start: NDArray[np.floating], tol: float
+    ) -> None:
+        self.blocks, self.rule, self.start, self.tol = blocks, rule, start, tol
         self.adaptive = rule.schedule == "adaptive"
+        self.contest = Contest()
+        self.lowest = 0.0  # threshold that has no room to fall, known with the first one
         self.row_scales, self.length = np.ones(blocks.n_rows), 1.0
         if rule.scale_rows:
             sizes = blocks.map_rows(absolute_row_sums)
@@ -186,9 +164,14 @@ class Stages:
             self.row_scales = inverse_where_positive(sizes)
             self.length = float(np.median(sizes[sizes > 0]))
 
-    def first(self, start: NDArray[np.floating]) -> StageState:
+    @property
+    def adapts(self) -> bool:
+        """Whether the next stage is one of the adaptive schedule."""
+        return self.adaptive and self.contest.at_rest is None
+
+    def first(self) -> StageState:
         """Return the state before the first stage."""
-        components = np.array(start, dtype=np.float64)
+        components = np.array(self.start, dtype=np.float64)
         if self.rule.project_start and self.adaptive:
             components = project_to_span(self.blocks, components, self.row_scales)
         if self.rule.scale_rows:
@@ -196,6 +179,7 @@ class Stages:
         k = len(components)
         decoder, independence = decoder_of(components)
         threshold = self._first_threshold(decoder) if self.adaptive else self.rule.threshold(0)
+        self.lowest = self.tol * threshold
         return StageState(
             components=components,
             decoder=decoder,
@@ -206,18 +190,54 @@ class Stages:
             size_when_watched=np.full(k, np.inf),
         )
 
-    def for_the_paper(self, start: NDArray[np.floating], first: StageState) -> StageState:
+    def independent(self, state: StageState) -> StageState:
+        """Restart a component that depends on the others, in the adaptive schedule."""
+        if self.adapts and state.independence < DEPENDENT and self._may_restart:
+            return self.restarted(state, most_dependent(state.components, state.decoder))
+        return state
+
+    def what_next(
+        self, state: StageState, sums: StageSums, new: StageState
+    ) -> tuple[StageState, StopReason | None]:
+        """Return the state before the next stage, and why there is none."""
+        contest, adapts = self.contest, self.adapts
+        if self.adaptive:
+            contest.judge(state, sums)
+        moved = relative_movement(state.components, new.components)
+        low = new.thresholds <= self.lowest
+        waits = not adapts or bool(np.all(low | (new.thresholds > 0.9 * state.thresholds)))
+        still = moved <= self.tol and waits and bool(sums.support.any())
+        unused = np.flatnonzero(sums.support == 0)
+        if adapts and still and unused.size and self._may_restart:
+            return self.restarted(new, int(unused[0])), None
+        if still and (low.all() or not adapts or contest.exact):
+            return new, StopReason.CONVERGED
+        if low.all() and not sums.support.any():
+            return new, StopReason.NO_WEIGHTS
+        if adapts and (still or (moved > SETTINGS.moving and contest.slow(self.rule.decay))):
+            return self._for_the_paper(contest.rest(converged=still)), None
+        return new, StopReason.STALLED if contest.over else None
+
+    def best(self, last: Candidate, reason: StopReason) -> tuple[Candidate, StopReason]:
+        """Return the components to take and why the run ended with them."""
+        return self.contest.winner(last, reason) if self.adaptive else (last, reason)
+
+    @property
+    def _may_restart(self) -> bool:
+        return self.contest.restarts < len(self.start)
+
+    def _for_the_paper(self, first: StageState) -> StageState:
         """Return the state before the first stage of the paper's schedule."""
         if self.rule.project_start:
-            first = first.with_components(np.array(start, dtype=np.float64) / self.length)
-        return replace(first, thresholds=np.full(len(start), self.rule.threshold(0)))
+            first = first.with_components(np.array(self.start, dtype=np.float64) / self.length)
+        return replace(first, thresholds=np.full(len(self.start), self.rule.threshold(0)))
 
     def _first_threshold(self, decoder: Array) -> float:
         level = decoded_level(self.blocks, decoder, self.row_scales)
         return SETTINGS.first_share * max(level, TINY)
 
-    def sums(self, state: StageState) -> StageSums:
-        """Make the one pass of a stage."""
+    def decode(self, state: StageState) -> StageSums:
+        """Decode the rows and sum up what the stage needs of them, in one pass."""
         return stage_sums(
             self.blocks,
             state.decoder,
@@ -227,9 +247,9 @@ class Stages:
             for_update_only=not self.adaptive,
         )
 
-    def after(self, state: StageState, sums: StageSums, *, adapts: bool) -> StageState:
-        """Update the components; choose thresholds and repairs by the adaptive schedule or not."""
-        if adapts:
+    def update(self, state: StageState, sums: StageSums) -> StageState:
+        """Update the components and thresholds; repair components in the adaptive schedule."""
+        if self.adapts:
             return self.adapted(state, sums)
         rule = self.rule
         if self.adaptive and rule.n_steps is None:
@@ -269,6 +289,7 @@ class Stages:
 
     def restarted(self, state: StageState, component: int) -> StageState:
         """Return the state with one component taken from the data again."""
+        self.contest.restarts += 1
         components = restart(self.blocks, state.components, self.row_scales, component)
         new = state.with_components(components, watched=state.watched[:0])
         thresholds = state.thresholds.copy()
