@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from provenmf.methods.checkpoint import Checkpoint as Checkpoint
     from provenmf.methods.cones.estimator import ConeNMF as ConeNMF
     from provenmf.methods.error_bars import with_error_bars as with_error_bars
-    from provenmf.methods.merit.solver import MERIT as MERIT
+    from provenmf.methods.merit.estimator import MERIT as MERIT
     from provenmf.methods.min_vol.estimator import MinVol as MinVol
     from provenmf.methods.poisson.estimator import PoissonNMF as PoissonNMF
     from provenmf.methods.purification.estimator import Purification as Purification
@@ -69,7 +69,7 @@ _PUBLIC = {
     "methods.checkpoint": ("Checkpoint",),
     "methods.cones.estimator": ("ConeNMF",),
     "methods.error_bars": ("with_error_bars",),
-    "methods.merit.solver": ("MERIT",),
+    "methods.merit.estimator": ("MERIT",),
     "methods.min_vol.estimator": ("MinVol",),
     "methods.poisson.estimator": ("PoissonNMF",),
     "methods.purification.estimator": ("Purification",),
