@@ -505,6 +505,7 @@ EXPERIMENTS = (
             "hals-slower": partial(slower, "HALS"),
             "hals-oscillates": entry("CTM", "largest rise", method="HALS"),
             "hals-fails-on-neg": entry("NEG", RATIO, method="HALS"),
+            "anls-converges": largest(BOTH, RATIO, method="ANLS"),
             "anls-slower": partial(slower, "ANLS"),
             "others-fail": smallest(BOTH, RATIO, method=("MU", "LDA")),
             "signed-features-fail": smallest(
@@ -519,6 +520,7 @@ EXPERIMENTS = (
         {
             "decreasing-falls": largest(SCHEMES, RATIO, method=PAPER),
             "constant-stops": partial(unrest, SCHEMES, CONSTANTS),
+            "constant-first-drops": largest(SCHEMES, RATIO, method=CONSTANTS),
             "constant-stays-far": smallest(SCHEMES, RATIO, method=CONSTANTS),
             "noise-first-drops": largest(NOISY, RATIO, method=PAPER),
             "noise-stabilizes": partial(unrest, NOISY, PAPER),
@@ -543,7 +545,10 @@ EXPERIMENTS = (
         sparsity,
         {
             "converges-to-20": largest("Sparsity", RATIO, method=PAPER, α=lambda a: a <= 20),
-            "exponential-to-20": entry("Sparsity", LATE, method=PAPER, α=20),
+            "exponential-to-20": largest("Sparsity", LATE, method=PAPER, α=lambda a: a <= 20),
+            "stabilizes-at-80": lambda t: abs(
+                math.log(cell(t, "Sparsity", LATE, method=PAPER, α=80))
+            ),
             "small-error-at-80": entry("Sparsity", "relative error", method=PAPER, α=80),
         },
         OUR_VARIANT,

@@ -179,6 +179,7 @@ EXPERIMENTS = (
         "and-table1",
         newsgroup_topics,
         {
+            "reasonable": lambda t: float(np.mean(column(t, TABLE_1, "ClustAcc", method=PAPER))),
             "coherent": partial(at_least_the_worse, "coherence", 1),
             "distinct": partial(at_least_the_worse, "shared words", -1),
             "agree-with-groups": partial(at_least_the_worse, "ClustAcc", 1),
@@ -190,6 +191,7 @@ EXPERIMENTS = (
         "and-fig5",
         face_parts,
         {
+            "fits-the-faces": entry(FACES, "relative error", method=PAPER),
             "fit-like-nmf": lambda t: (
                 cell(t, FACES, "relative error", method=PAPER)
                 / cell(t, FACES, "relative error", method=NMF_NAME)

@@ -76,7 +76,7 @@ def _outcome(result: Stored) -> str:
 def counted(results: Mapping[str, Stored]) -> str:
     """Return how many clauses hold, in words; README and the documentation quote it."""
     counts = Counter(c["verdict"] for result in results.values() for c in result["clauses"])
-    return f"Of {counts.total()} clauses {counts['holds']} hold"
+    return f"Of {counts.total()} clauses, {counts['holds']} hold"
 
 
 def document(results: Mapping[str, Stored]) -> str:
@@ -89,7 +89,9 @@ def document(results: Mapping[str, Stored]) -> str:
         "[data](data.md) lists the files that those on real data need. The measurements ship with",
         "the package (`reproduce/recorded.json`), and a test judges them again.",
         "",
-        f"**{counted(results)}.** A claim holds if all its clauses do.",
+        "A clause is one statement of a paper that a number can contradict: what is measured, and",
+        f"the number that it has to reach. **{counted(results)}.** A claim, a figure or a theorem,",
+        "holds if all its clauses do; [below](#what-does-not-hold) are those that do not.",
         "",
         "- *Paper's print* is a number in the paper, *authors' code* one of a run of their",
         "  programs, *ours* that of the paper's method with the paper's settings in our",
@@ -108,6 +110,14 @@ def document(results: Mapping[str, Stored]) -> str:
     rows = listing(results)
     lines += [f"| `{row.name}` | {row.paper} | {row.title} | {row.status} |" for row in rows]
     lines += ["", *(f"- **{short}**: {full}" for short, full in PAPERS.items())]
+    lines += ["", "## What does not hold", ""]
+    lines += ["| claim | the paper states | measured | wanted | ours |", "|---|---|---|---|---|"]
+    for name, result in results.items():
+        lines += [
+            _line(f"`{name}`", c["the paper states"], c["quantity"], c["wanted"], c["ours"])
+            for c in result["clauses"]
+            if c["verdict"] != "holds"
+        ]
     for row in rows:
         if row.name in results:
             lines += _chapter(row, results[row.name])
@@ -132,11 +142,9 @@ def _chapter(row: Item, result: Stored) -> list[str]:
     if result.get("note"):
         lines += ["", result["note"]]
     columns = list(result["clauses"][0])
-    lines += ["", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    for clause in result["clauses"]:
-        lines.append("| " + " | ".join(_safe(cell_text(clause[key])) for key in columns) + " |")
-    return lines
+    lines += ["", _line(*columns), "|" + "---|" * len(columns)]
+    return lines + [_line(*clause.values()) for clause in result["clauses"]]
 
 
-def _safe(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _line(*cells: object) -> str:
+    return "| " + " | ".join(cell_text(cell).replace("|", "\\|") for cell in cells) + " |"

@@ -66,8 +66,13 @@ def cell(tables: Tables, title: str, name: str, **where: Any) -> float:
 
 def ratios(tables: Tables, title: str, top: str, bottom: str, **where: Any) -> list[float]:
     """Return the ratio of two columns for each row."""
-    pairs = zip(column(tables, title, top, **where), column(tables, title, bottom, **where))
-    return [above / below for above, below in pairs]
+    return quotients(column(tables, title, top, **where), column(tables, title, bottom, **where))
+
+
+def quotients(above: Sequence[float], below: Sequence[float]) -> list[float]:
+    """Divide two columns; nothing over nothing is NaN."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return list(np.divide(above, below))
 
 
 def entry(title: str, name: str, **where: Any) -> Number:

@@ -39,6 +39,8 @@ from provenmf.metrics.recovery import (
 from provenmf.report.elements import Chart
 from provenmf.reproduce.claims import (
     Measured,
+    Names,
+    Number,
     Options,
     Row,
     Settings,
@@ -323,6 +325,18 @@ def angle_ratio(tables: Tables) -> float:
     return float(mine / np.min(others))
 
 
+def from_snr(lowest: int, methods: str | Names) -> Number:
+    """Return the number that is the smallest success rate at an SNR and above."""
+    at_least: Row = {DB: lambda snr: snr >= lowest}
+    return smallest(RATE, methods, **at_least)
+
+
+def memory(tables: Tables, n: int) -> float:
+    """Return MERIT's MB at n; NaN if nothing was measured."""
+    found = cell(tables, MEMORY, PAPER, n=n)
+    return found if found > 0 else math.nan
+
+
 def centre_of_lambda(tables: Tables, snr: str) -> float:
     """Return the mean of log10 λ weighted by the success rate; NaN if all rates are zero."""
     rates = np.array(column(tables, "by λ", snr))
@@ -353,8 +367,8 @@ EXPERIMENTS = (
         "merit-fig2",
         fig2,
         {
-            "merit-from-10-db": entry(RATE, PAPER, **{DB: 10}),
-            "fastgradient-from-16-db": entry(RATE, "FastGradient", **{DB: 16}),
+            "merit-from-10-db": from_snr(10, PAPER),
+            "fastgradient-from-16-db": from_snr(16, "FastGradient"),
             "spa-not-at-20-db": entry(RATE, "SPA", **{DB: 20}),
             "convex-above-spa": partial(lead, (PAPER, "FastGradient"), ("SPA",)),
             "merit-above-fastgradient": partial(lead, (PAPER,), ("FastGradient",)),
@@ -379,12 +393,10 @@ EXPERIMENTS = (
         fig4,
         {
             "gap-to-spa": partial(lead, (PAPER, "FastGradient"), ("SPA",)),
-            "convex-methods-succeed": smallest(RATE, (PAPER, "FastGradient"), **Row({DB: 12})),
+            "convex-methods-succeed": from_snr(12, (PAPER, "FastGradient")),
             "fastgradient-5-gb": entry(MEMORY, "FastGradient", n=10_000),
-            "merit-below-100-mb": entry(MEMORY, PAPER, n=10_000),
-            "merit-grows-gracefully": lambda t: (
-                cell(t, MEMORY, PAPER, n=10_000) / cell(t, MEMORY, PAPER, n=1000)
-            ),
+            "merit-below-100-mb": lambda t: memory(t, 10_000),
+            "merit-grows-gracefully": lambda t: memory(t, 10_000) / memory(t, 1000),
         },
         OUR_VARIANT,
         trials=smallest(RATE, "trials"),
@@ -411,6 +423,7 @@ EXPERIMENTS = (
             ),
             "some-lambda-succeeds": largest("by λ", "12 dB"),
             "mu-hardly-matters": spread_by_mu,
+            "every-mu-succeeds": smallest("by μ", "12 dB"),
         },
         trials=smallest("by λ", "trials"),
     ),

@@ -55,7 +55,7 @@ def test_protocol_and_table(tmp_path, monkeypatch):
         "LDA": Contender("gibbs"),
         "FastGradient": Contender("fast_gradient", most_words=10),
         "XRAY": Contender("xray", at_3=range(10, 11)),
-        "find_topics": Contender("find_topics", [{"method": "spa"}]),
+        "find_topics": merit_real.CONTENDERS["find_topics"],
     }
     monkeypatch.setattr(merit_real, "CONTENDERS", contenders)
     found = meet(Collection.read(tmp_path / "tdt2"), 3, 9, Settings())

@@ -119,7 +119,7 @@ def test_listing_gives_every_item_a_status(result):
 
 def test_document_counts_clauses_and_has_a_chapter_for_each_outcome(result):
     text = document({"cones-fig1": result.to_dict()})
-    assert "**Of 1 clauses 1 hold.**" in text
+    assert "**Of 1 clauses, 1 hold.**" in text
     assert "| `merit-fig1` | Nguyen22 |" in text
     assert "## cones-fig1: " in text
 
@@ -128,7 +128,8 @@ def test_readme_and_documentation_state_how_many_clauses_hold():
     total, holding = re.findall(r"\d+", counted(read_record()))
     assert counted(read_record()) in (ROOT / "docs" / "reproduction.md").read_text("utf-8")
     readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
-    assert f"of {total} clauses of the papers' claims, [{holding} hold]" in readme
+    assert f"into {total} statements" in readme
+    assert f"[{holding} hold, {int(total) - int(holding)} do not]" in readme
 
 
 def test_the_list_has_every_experiment_of_the_package():
