@@ -189,6 +189,7 @@ MUTANTS = {
     },
     "cones-fig1": {
         "below-the-bounds": [(CASES, {"n": 1000}, "above a bound", 1)],
+        "theorem-5-tighter": [(CASES, {"n": 100}, "Theorem 5, 99 %", 0.3)],
         "als-unstable": [(CASES, {}, "largest Als", 0.1)],
         "als-small-elsewhere": [(CASES, {}, "largest Als", 1.0)],
         "alg2-like-mult": [(CASES, {"n": 10_000}, "Mult", 1.0)],
@@ -253,6 +254,11 @@ MUTANTS = {
             ("ClustAcc on reuters21578", {"method": m}, f"K={k}", 0.7)
             for m in ("SPA", "LDA")
             for k in (3, 4, 5, 6)
+        ],
+        "convex-above-greedy": [
+            (f"ClustAcc on {corpus}", {"method": "MERIT(0)"}, f"K={k}", 0.1)
+            for corpus in ("tdt2", "reuters21578")
+            for k in SIZES
         ],
         "penalty-helps": [
             ("ClustAcc on tdt2", {"method": "MERIT(0)"}, f"K={k}", 0.99) for k in SIZES

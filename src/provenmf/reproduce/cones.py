@@ -265,6 +265,7 @@ EXPERIMENTS = (
         figure_1,
         {
             "below-the-bounds": lambda t: sum(column(t, ERRORS, "above a bound")),
+            "theorem-5-tighter": largest(ERRORS, "Theorem 5, 99 %", over="Theorem 4"),
             "als-unstable": largest(ERRORS, "largest Als", over="Theorem 4"),
             "als-small-elsewhere": smallest(ERRORS, "largest Als", over="Theorem 4"),
             "alg2-like-mult": lambda t: float(

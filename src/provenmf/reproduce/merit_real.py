@@ -116,6 +116,7 @@ CONTENDERS = {
     "find_topics": Contender("find_topics", [{"evidence": False}], at_3=COMMON),
 }
 BASELINES = ("SPA", "FastAnchor", "XRAY", "FastGradient", "LDA")
+GREEDY = ("SPA", "XRAY", "FastAnchor")
 PROPOSED = ("MERIT", "MERIT(0)")
 MEASURES = ("Coherence", "SimCount", "ClustAcc")
 
@@ -383,6 +384,16 @@ def share_ahead(measure: str, tables: Tables) -> float:
     return float(np.mean(np.greater(ours, others)))
 
 
+def share_above_greedy(tables: Tables) -> float:
+    """Return how often MERIT and MERIT(0) have a higher ClustAcc than all greedy methods."""
+    above = [
+        mean_of(tables, "ClustAcc", corpus, method, k)
+        > np.max(known(tables, "ClustAcc", corpus, GREEDY, k))
+        for corpus, k, method in itertools.product(CORPORA, TOPIC_SIZES, PROPOSED)
+    ]
+    return float(np.mean(above))
+
+
 def share_in_two(tables: Tables) -> float:
     """Return the share of K for which MERIT's ClustAcc on Reuters is best or second best."""
     return among_two_best(
@@ -466,6 +477,7 @@ EXPERIMENTS = (
                 - max(known(t, "ClustAcc", "tdt2", BASELINES, 10))
             ),
             "top-two-on-reuters": share_in_two,
+            "convex-above-greedy": share_above_greedy,
             "penalty-helps": lead_over_zero,
         },
         trials=trials_of,
