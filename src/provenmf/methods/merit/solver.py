@@ -32,8 +32,9 @@ from provenmf.budget import block_bytes
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.methods.merit import settings
-from provenmf.methods.merit.mixture import Bids, Columns, MixedRows, Mixture, Penalties
+from provenmf.methods.merit.mixture import MixedRows, Mixture
 from provenmf.methods.merit.number import find_number
+from provenmf.methods.merit.pairs import Bids, Columns, Penalties
 from provenmf.methods.merit.start import (
     Start,
     candidate_rows,

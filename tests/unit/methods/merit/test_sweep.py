@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.methods.merit import kernels
-from provenmf.methods.merit.mixture import Mixture, columns_of, pairs_of
+from provenmf.methods.merit.mixture import Mixture
+from provenmf.methods.merit.pairs import columns_of, pairs_of
 from provenmf.methods.merit.solver import sweep
 
 LAM, MU = 0.2, 1e-5
