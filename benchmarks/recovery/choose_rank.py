@@ -6,7 +6,8 @@ classes come from the folder given by --data, as parts of at most 400 rows and c
 not be components. "two agree" counts problems where at least two criteria share a number, and how
 often that number is right; elsewhere `choose_rank` gives a range.
 
-cNMF's rule and bi-cross-validation are in `rank_oracles.py`, with scikit-learn's NMF.
+cNMF's rule and bi-cross-validation are in `benchmarks/peers/rank_rules.py`, with scikit-learn's
+NMF.
 """
 
 from __future__ import annotations

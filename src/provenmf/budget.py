@@ -176,7 +176,7 @@ def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_ro
     worker do.
 
     The calling thread works too and never waits for a helper that has not begun, so that calls
-    may be nested and a busy pool delays nobody. Products inside get one BLAS thread: ours already
+    may be nested and a busy pool delays no call. Products inside get one BLAS thread: ours already
     use every core.
     """
     slices = deque(slice(i, min(i + slice_rows, n_rows)) for i in range(0, n_rows, slice_rows))
@@ -204,7 +204,7 @@ def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_ro
 
 
 class InBackground(Generic[Value]):
-    """A call that a helper thread makes, or whoever asks for its result before one has begun.
+    """A call that runs in a helper thread, or in the thread that asks for its result first.
 
     Free of Python's own conditions, semaphores and futures: a signal handler may raise while they
     hold a lock, and the process would wait for it at its end.
@@ -402,7 +402,7 @@ def announce_gathering(name: str, shape: tuple[int, ...], size: float) -> None:
     if size > HINT:
         warn_user(
             RuntimeWarning(
-                f"{name} brings X of shape {shape} into memory, {size / 1e9:.2g} GB; SPA, HALS and "
+                f"{name} loads X of shape {shape} into memory, {size / 1e9:.2g} GB; SPA, HALS and "
                 "others read it block by block"
             )
         )
@@ -411,7 +411,7 @@ def announce_gathering(name: str, shape: tuple[int, ...], size: float) -> None:
 def announce_transfer(name: str, what: str, size: float) -> None:
     """Warn about a large transfer from the workers to this process."""
     if size > HINT:
-        words = f"{name} brings {what} to this process at the end, {size / 1e9:.2g} GB"
+        words = f"{name} transfers {what} to this process at the end, {size / 1e9:.2g} GB"
         warn_user(RuntimeWarning(words))
 
 

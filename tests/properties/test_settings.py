@@ -15,6 +15,7 @@ from provenmf import (
     AND,
     HALS,
     MERIT,
+    SPA,
     MinVol,
     choose_rank,
     confirm,
@@ -33,7 +34,8 @@ from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.metrics.recovery import total_correlation_error, unit_distances
 
 RNG = np.random.default_rng(5)
-MIXED = RNG.dirichlet(np.full(3, 0.3), 150) @ RNG.random((3, 20)) + 0.01 * RNG.random((150, 20))
+PURITIES, MIXERS = RNG.dirichlet(np.full(3, 0.3), 150), RNG.random((3, 20))
+MIXED = PURITIES @ MIXERS + 0.01 * RNG.random((150, 20))
 SIGNATURES = RNG.dirichlet(np.full(40, 0.15), 3)
 TUMORS = RNG.poisson(2000 * RNG.dirichlet(np.full(3, 0.5), 60) @ SIGNATURES)
 ANCHORED = dirichlet_mixtures(30, 20, 4, snr=25, random_state=0)
@@ -72,6 +74,14 @@ def wrong_number(found):
     return float(found != 3)
 
 
+def error_of_vertices():
+    """The error of averaged vertices as a share of that of the anchors."""
+    plain, averaged = (
+        SPA(3, vertices=v, certify=False).fit(MIXED).components_ for v in (False, True)
+    )
+    return unit_distances(averaged, MIXERS).max() / unit_distances(plain, MIXERS).max()
+
+
 CASES = {
     "certificate.judging": (unconfirmed, 0.0),
     "methods.and_descent.adaptive": (error_of_and, 1e-6),
@@ -83,6 +93,7 @@ CASES = {
         ),
         0.0,
     ),
+    "methods.separable.vertices": (error_of_vertices, 1.0),
     "methods.min_vol.solver": (
         lambda: unit_distances(
             MinVol(3, certify=False, random_state=0).fit(CAPPED @ PROFILES).components_, PROFILES

@@ -230,7 +230,7 @@ def test_what_comes_to_this_process_is_said_before_the_start(client, monkeypatch
     monkeypatch.setattr("provenmf.budget.HINT", 100.0)
     monkeypatch.setattr("provenmf.methods.separable.spa.spa", lambda *_, **__: 1 / 0)
     with (
-        pytest.warns(RuntimeWarning, match="SPA brings weights and lengths of 40 rows to this"),
+        pytest.warns(RuntimeWarning, match="SPA transfers weights and lengths of 40 rows to this"),
         pytest.raises(ZeroDivisionError),
     ):
         SPA(3).fit(da.from_array(X, chunks=(20, 8)))

@@ -11,7 +11,7 @@ from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 from provenmf.results.certificate import rounded_down, rounded_up
 from provenmf.results.estimates import Evidence
-from provenmf.results.states import FastGradientState, MeritState
+from provenmf.results.states import FastGradientState
 
 
 @pytest.fixture
@@ -47,10 +47,11 @@ def test_round_trip(factorization, tmp_path):
     assert loaded == factorization
     assert loaded.weights.dtype == np.float32 and loaded.labels is None
     assert np.isnan(loaded.trace["gap"][0])
-    state = FastGradientState.of(loaded)
-    assert state.gap == np.inf and state.diagonal.tolist() == [0.5, 0.2]
-    with pytest.raises(InvalidInput, match="keeps no MeritState"):
-        MeritState.of(loaded)
+    assert isinstance(loaded.state, FastGradientState)
+    assert loaded.state.gap == np.inf and loaded.state.diagonal.tolist() == [0.5, 0.2]
+    X = np.vstack([loaded.components, np.ones((2, 3))])
+    with pytest.raises(InvalidInput, match="does not say what MERIT solved"):
+        provenmf.certify(X, replace(loaded, method="merit", anchors=np.arange(2)))
 
 
 def test_certificate_as_plain_data(factorization):

@@ -130,7 +130,7 @@ def spectrum(
     square root of n d / ((n - k) (d - k)).
 
     Counts are divided by the square roots of their margins, which equalizes the variance of Poisson
-    noise. With `most`, so many values are compared; otherwise until nothing exceeds the noise.
+    noise. At most `most` values are compared, or all up to the first that is within the noise.
     """
     if counts:
         matrix = matrix / np.sqrt(independent(matrix, np.ones(matrix.shape, dtype=bool)))

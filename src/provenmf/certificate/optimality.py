@@ -236,7 +236,7 @@ def _check_movement(fit: Fit, found: Amplification) -> Check:
 
 
 def relative_movements(fit: Fit, factor: float) -> Floats:
-    """Return factor·‖x‖/‖w‖ of each row: infinite without weights or where they are not the best.
+    """Return factor·‖x‖/‖w‖ of each row: infinite where weights are zero or not the best.
 
     A row of zeros cannot change by a share of itself and counts as zero. Weights are the best ones
     if a step of projected gradient descent moves them by less than a small share of the row.

@@ -44,10 +44,6 @@ MOST_ENTRIES = 5_000_000
 MOVES = 3  # rounds of moves of every pair of components
 SHARE = 0.999  # of the longest possible move, so that no entry becomes zero
 NOTICEABLE = 1e-3  # degrees that another factorization must turn a part to be shown
-ELSEWHERE = (
-    "the weights are on the workers of the cluster, and this needs them here: read "
-    "factorization_.weights, then call provenmf.certify"
-)
 LEFT_OUT = 'left out of a fit, where it would take longer than the fit: certify="full" tries it'
 UNIQUE_NEARBY = (
     "The parts are unique nearby: small changes of them cannot give the same product. Another "
@@ -134,8 +130,6 @@ def examine(
         return Uniqueness(reason=reason)
     if not affords(_seconds_of(weights.sum(len), *components.shape)):
         return Uniqueness(reason=LEFT_OUT)
-    if not weights.is_here:
-        return Uniqueness(reason=ELSEWHERE)
     entries = Entries(weights.array(), components)
     if entries.k == 1:
         return Uniqueness(everywhere=True, in_all=1)

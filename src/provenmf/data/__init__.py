@@ -21,7 +21,6 @@ needed again, such as weights (n, k), is kept as `Rows`. An array is `Rows` with
     rows.sum(function, *others)     the sum of that over the blocks
     rows.each(function, *others)    an iterator over that, in the order of the blocks
     rows.array()                    all parts as one array in this process; `array(f)` maps first
-    rows.is_here                    whether `array()` has nothing to compute or to transfer
 
 Sums are added up in a fixed tree over the blocks: equal blocks give equal bits in memory, on disk
 and on any number of workers.

@@ -40,8 +40,6 @@ class Rows(ABC):
     """
 
     n_rows: int
-    # Whether `array` returns without computing or transferring anything.
-    is_here: bool = True
 
     @abstractmethod
     def __len__(self) -> int:
@@ -75,12 +73,6 @@ class Rows(ABC):
     @abstractmethod
     def array(self, function: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
         """Return the parts, or `function(part)` of each, as one array in this process."""
-
-    def as_dask(self, columns: int, dtype: np.dtype[Any]) -> Any:
-        """Return rows of shape (n_rows, columns) as a Dask array."""
-        from dask import array
-
-        return array.from_array(self.array(), chunks=-1)
 
 
 # What a pass takes for its rows: parts, an array with an entry for each row, or the row numbers.
@@ -276,7 +268,10 @@ class Blocks(ABC):
         Returns an iterator over the results ("each"), their sum ("sum"), `Rows` ("rows"), or, of a
         function that returns pairs, the sum of the first and `Rows` of the second ("both").
         """
-        found = self._results(function, by_row)
+        return self._collected(result, self._results(function, by_row))
+
+    def _collected(self, result: Result, found: Iterator[Any]) -> Any:
+        """Return what a pass is to return from its results, in block order."""
         if result == "each":
             return found
         if result == "sum":

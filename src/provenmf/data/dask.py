@@ -31,7 +31,6 @@ from provenmf.data.base import (
     Block,
     Blocks,
     ByRow,
-    LocalRows,
     Part,
     Progress,
     Result,
@@ -148,7 +147,7 @@ class DaskBlocks(Blocks):
 
     def run(self, result: Result, function: Callable[..., Any], *by_row: ByRow) -> Any:
         """Make one pass over all chunks in parallel."""
-        call = function if self._cluster is None else _packed(function, len(self._chunks))
+        call = function if self._cluster is None else _pickled(function, len(self._chunks))
         lists = [
             values.futures if isinstance(values, WorkerRows) else self._parts(values)
             for values in by_row
@@ -158,23 +157,13 @@ class DaskBlocks(Blocks):
             for given in zip(self._chunks, *lists, strict=True)
         ]
         if self._cluster is None:
-            found = self._local(result, tasks)
+            results = _computed(_added(tasks) if result == "sum" else tasks)
+            found = self._collected(result, iter(results))
         else:
             found = self._cluster.finish(result, tasks, self._ranges)
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
         return found
-
-    def _local(self, result: Result, tasks: list[Delayed]) -> Any:
-        """Compute the result of a pass in this process."""
-        found = _computed(_added(tasks) if result == "sum" else tasks)
-        if result == "sum":
-            return tree_sum(found)
-        if result == "each":
-            return iter(found)
-        parts = [part for _, part in found] if result == "both" else found
-        rows = LocalRows(self.n_rows, parts, self.room_for_parts)
-        return (tree_sum(first for first, _ in found), rows) if result == "both" else rows
 
     def place(self, values: NDArray[Any]) -> Rows:
         """Store an array beside the chunks."""
@@ -205,11 +194,6 @@ class WorkerRows(Rows):
         self.n_rows = ranges[-1][1]
         self.whole: NDArray[Any] | None = None
 
-    @property
-    def is_here(self) -> bool:  # type: ignore[override]
-        """Return whether the parts have been transferred to this process."""
-        return self.whole is not None
-
     def __len__(self) -> int:
         return len(self.futures)
 
@@ -219,7 +203,7 @@ class WorkerRows(Rows):
 
     def run(self, result: Result, function: Callable[..., Any], *others: Rows) -> Any:
         """Call the function on the workers."""
-        call = _packed(function, len(self))
+        call = _pickled(function, len(self))
         lists = [other.futures for other in (self, *others) if isinstance(other, WorkerRows)]
         if len(lists) <= len(others):
             raise TypeError("rows on the workers and rows of this process do not go together")
@@ -235,55 +219,28 @@ class WorkerRows(Rows):
             self.whole = joined(self.n_rows, parts)
         return self.whole
 
-    def as_dask(self, columns: int, dtype: np.dtype[Any]) -> Any:
-        """Return the rows as a Dask array in the chunks of the matrix."""
-        from dask import array
-
-        pieces = [
-            array.from_delayed(delayed(future), (stop - start, columns), dtype)
-            for future, (start, stop) in zip(self.futures, self._ranges, strict=True)
-        ]
-        return array.concatenate(pieces)
-
 
 # Tasks
 
 
-class Packed:
-    """A function that is pickled once for all tasks of a pass.
+def _pickled(function: Callable[..., Any], tasks: int) -> Any:
+    """Return a function as bytes, sent with each task, or as a task that all share if large.
 
-    The scheduler passes on the bytes, where it would unpack and pack the function for every task.
+    It is pickled once for the pass. Arrays in it are then aligned wherever it is unpickled.
     """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        from distributed.protocol import pickle
-
-        self._frame: bytes = pickle.dumps(function)  # type: ignore[no-untyped-call]
-
-    def __len__(self) -> int:
-        return len(self._frame)
-
-    def value(self) -> Any:
-        """Return the function."""
-        from distributed.protocol import pickle
-
-        return pickle.loads(self._frame)  # type: ignore[no-untyped-call]
-
-
-def _packed(function: Callable[..., Any], tasks: int) -> Any:
-    """Return a function for tasks on workers: packed with each of them, or once if it is large."""
-    packed = Packed(function)
-    if len(packed) * tasks <= BYTES_IN_TASKS:
-        return packed
-    return delayed(packed, name=f"provenmf-{uuid4().hex}", traverse=False)
+    frame: bytes = _distributed().protocol.pickle.dumps(function)
+    if len(frame) * tasks <= BYTES_IN_TASKS:
+        return frame
+    return delayed(frame, name=f"provenmf-{uuid4().hex}", traverse=False)
 
 
 def _call(function: Any, *given: Any) -> Any:
     """Call a function; BLAS gets one thread, since other tasks keep the cores busy."""
     keep_freed_memory()
-    call = function.value() if isinstance(function, Packed) else function
+    if isinstance(function, bytes):
+        function = _distributed().protocol.pickle.loads(function)
     with at_most(1):
-        return call(*map(aligned, given))
+        return function(*map(aligned, given))
 
 
 @cache
@@ -456,8 +413,8 @@ class Cluster:
     def _check(self) -> None:
         if self.client.status in ("closing", "closed"):
             raise ClusterLost(
-                "the Dask client is closed, and with it what was on the workers, such as weights: "
-                "read them before it is closed, or fit again"
+                "the Dask client is closed, and with it what was on the workers: make X again with "
+                "an open client, and fit again"
             )
 
 

@@ -65,7 +65,7 @@ class ArrayBlocks(Blocks):
                     coming = InBackground(self.read, *following)
                 yield *place, block
         finally:
-            coming.wait()  # whoever stops early may close the file
+            coming.wait()  # a caller that stops early may close the file
 
     def in_double_precision(self) -> Self:
         """Return the same source, converted as it is read."""
@@ -143,7 +143,7 @@ def from_hdf5(dataset: Any, **options: Any) -> ArrayBlocks:
     """Return the blocks of an h5py data set."""
     if not dataset or not hasattr(dataset, "shape"):  # one whose file is closed is False
         raise InvalidInput(f"X is {dataset!r:.100}: give a data set of an open file: file['X']")
-    # Whoever opened the file for writing has buffered changes.
+    # A file that is open for writing has buffered changes.
     path = Path(dataset.file.filename) if dataset.file.mode == "r" else None
     return ArrayBlocks(dataset, path, **options)
 

@@ -39,8 +39,8 @@ def sample_cones(
     ----------
     angles : size angles α_k in radians, one for all cones or one each.
     rates : rates λ_k of the squared lengths; by default 1, 1/2, …, 1/k as in the experiments.
-    spread : "plane", every row of a cone in one half-plane (Section 4); "random", in a direction
-        of its own.
+    spread : "plane", every row of a cone in one half-plane (Section 4); "random", each in a
+        random direction.
 
     Returns
     -------

@@ -99,7 +99,7 @@ def overlapping_features(
 ) -> NDArray[np.float64]:
     """Draw independent features (k, d) with nonzero entries of absolute sum one.
 
-    A share 1 − overlap of a feature's mass lies on columns of its own, the rest is spread over
+    A share 1 − overlap of a feature's mass lies on columns reserved for it, the rest is spread over
     all columns at random, so no column belongs to one feature alone unless overlap = 0. With
     signed=True entries have random signs.
     """

@@ -315,7 +315,7 @@ def _open_neighbour(target: Path) -> tuple[int, str]:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove temporary files that nobody has written to for long: their process was killed."""
+    """Remove temporary files that were last written an hour ago: their process was killed."""
     for file in target.parent.glob(f".{glob.escape(target.name[:100])}.*.part"):
         with suppress(OSError):  # another process may have removed it
             if time.time() - file.stat().st_mtime > ABANDONED_SECONDS:

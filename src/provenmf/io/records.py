@@ -65,7 +65,7 @@ def save(result: Factorization | Answer, path: str | Path) -> None:
 
 @checked()
 def load(path: str | Path) -> Factorization | Answer:
-    """Read what `save` wrote: a Factorization, or an answer of its own type.
+    """Read what `save` wrote: a Factorization, or the answer of an application.
 
     Parameters
     ----------

@@ -76,8 +76,8 @@ def _forgiving(save: Callable[..., Any]) -> Callable[..., Any]:
 def inner_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function callable only from other kernels.
 
-    Without the wrapper for Python and a cache of its own, the first run compiles less: what calls
-    it is cached with it. It is always inlined: otherwise the optimizer decides, differently where
+    Without a wrapper for Python and a separate cache, the first run compiles less: it is cached
+    with its callers. It is always inlined: otherwise the optimizer decides, differently where
     the caller is compiled than where it is loaded, and sums in any order then differ in bits.
     """
     options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}

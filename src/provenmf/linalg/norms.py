@@ -84,7 +84,7 @@ def squared_residual_rows(
     if not is_sparse(block):
         exact = np.empty(len(block))
 
-        def of_slice(rows: slice) -> None:  # so many rows that the residual stays in the cache
+        def of_slice(rows: slice) -> None:  # few enough rows that the residual stays in the cache
             residual = block[rows] - weights[rows] @ components
             np.einsum("ij,ij->i", residual, residual, dtype=np.float64, out=exact[rows])
 

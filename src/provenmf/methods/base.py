@@ -47,8 +47,6 @@ WITHOUT_NEGATIVE = (
 MOST_COMPONENTS = 100  # that are tried where their number is not given
 # Vectors with a number for each row that a fit and its certificate hold at the same time.
 VECTORS = 8
-# Weights of more bytes stay on the workers of a cluster until they are read.
-LEFT_ON_WORKERS = 1 << 26
 
 
 @dataclass(eq=False, repr=False)
@@ -285,9 +283,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         k = int(wanted) if isinstance(wanted, Integral) else min(MOST_COMPONENTS, *blocks.shape)
         gathered = self._gathered_bytes(blocks)
         certify = bool(self.certify) and not blocks.on_workers
-        brought = not _stay_on_workers(blocks, k)
-        of_weights = k * (blocks.dtype.itemsize + 8 * (1 + certify)) if brought else 0
-        by_row = blocks.n_rows * (of_weights + 8 * VECTORS)
+        by_row = blocks.n_rows * (k * (blocks.dtype.itemsize + 8 * (1 + certify)) + 8 * VECTORS)
         row_bytes = blocks.n_columns * blocks.dtype.itemsize
         what = f", {gathered / 1e9:.2g} GB of it for the data at once" if gathered else ""
         check_budget(
@@ -302,8 +298,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if not blocks.in_memory:
             announce_gathering(name, blocks.shape, gathered)
         if blocks.on_workers:
-            what = f"{'weights and ' if brought else ''}lengths of {blocks.n_rows} rows"
-            announce_transfer(name, what, by_row)
+            announce_transfer(name, f"weights and lengths of {blocks.n_rows} rows", by_row)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Find the weights of rows for the components found by `fit`.
@@ -376,11 +371,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         for name in ("certificate_", "anchors_", "labels_"):  # that the next fit may not set
             self.__dict__.pop(name, None)
         rows = self._final_weights(blocks, solution)
-        large = _stay_on_workers(blocks, len(solution.components))
-        weights: Any = rows if large else rows.array()
         factorization = Factorization(
             method=self._method,
-            weights=weights,
+            weights=rows.array(),
             components=solution.components,
             anchors=solution.anchors,
             labels=solution.labels,
@@ -395,7 +388,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         full = self.certify == "full"
         fit = self._measured(blocks, factorization, rows, products=bool(self.certify), full=full)
-        known: dict[str, Any] = {"weights": weights, "fingerprint": fit.fingerprint}
+        known: dict[str, Any] = {"fingerprint": fit.fingerprint}
         if self.certify:
             with pressed.dispensable() if pressed else nullcontext():
                 self.certificate_ = known["certificate"] = self._statements(fit)
@@ -424,19 +417,20 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         blocks: Blocks,
         factorization: Factorization,
         rows: Rows | None = None,
-        *,
-        products: bool = True,
-        full: bool = False,
+        **options: bool,
     ) -> Fit:
-        """Return the fit as certificates take it; `rows` are its weights beside the data."""
+        """Return the fit as certificates take it; `rows` are its weights beside the data.
+
+        The options `products` and `full` are those of `Fit`.
+        """
+        least_squares = self._weights_are_least_squares
         return Fit(
             blocks,
             factorization,
             self._constraint,
             rows=rows,
-            least_squares=self._weights_are_least_squares,
-            products=products,
-            full=full,
+            least_squares=least_squares,
+            **options,
         )
 
     def _statements(self, fit: Fit) -> Certificate:
@@ -485,11 +479,6 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
 def _as_text(names: Any) -> NDArray[np.str_] | None:
     return None if names is None else np.array([str(name) for name in names], dtype=np.str_)
-
-
-def _stay_on_workers(blocks: Blocks, k: int) -> bool:
-    """Return whether weights are too large to be transferred automatically."""
-    return blocks.on_workers and blocks.n_rows * k * blocks.dtype.itemsize > LEFT_ON_WORKERS
 
 
 def check_n_components(n_components: int, available: int, what: str) -> int:

@@ -2,7 +2,7 @@
 
 All of them are frozen. A solver returns a `Solution`; the estimator adds weights and a
 certificate and makes it a `Factorization`, which saves to one file and loads back equal.
-An application puts it into an `Answer` of its own type.
+An application wraps it in a subclass of `Answer`.
 """
 
 from provenmf.results.answers import Answer, as_answer

@@ -146,7 +146,7 @@ class Solution:
     """Result of a solver: components (k, d), trace and reason to stop.
 
     weights : (n, k), where the method has found some on its way, as `provenmf.data.Rows`.
-    state : what the method keeps for itself, see `records.states`.
+    state : what the method keeps for itself, see `results.states`.
     notes : what else readers of the result should know.
     """
 
@@ -169,8 +169,7 @@ class Factorization(Record):
     method : str
         The method's stem, such as "spa" or "and_descent".
     weights, components : ndarray of shape (n, k) and (k, d)
-        The factors. Large weights of a fit on a Dask cluster stay on its workers until they are
-        first read; see `weights_as_dask`.
+        The factors.
     anchors : ndarray of shape (k,) or None
         Rows of the data that became the components, for methods that choose rows.
     labels : ndarray of shape (n,) or None
@@ -230,50 +229,11 @@ class Factorization(Record):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_reason", StopReason(self.stop_reason))
-        if hasattr(self.weights, "as_dask"):  # `provenmf.data.Rows`, transferred when first read
-            self.__dict__["_deferred"] = self.__dict__.pop("weights")
-
-    if not TYPE_CHECKING:  # for type checkers `weights` is an array like any other
-
-        def __getattr__(self, name: str) -> Any:
-            """Fetch weights that are read for the first time."""
-            if name != "weights" or "_deferred" not in self.__dict__:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            self.__dict__["weights"] = weights = self.__dict__["_deferred"].array()
-            del self.__dict__["_deferred"]
-            return weights
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling, with the weights loaded."""
-        assert self.weights is not None  # now they are here
-        return self.__dict__
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of the data; does not fetch the weights."""
-        there = self.__dict__.get("_deferred")
-        return len(self.weights) if there is None else int(there.n_rows)
-
-    @property
-    def weights_are_here(self) -> bool:
-        """Whether the weights are in this process; if not, reading `weights` fetches them."""
-        return "_deferred" not in self.__dict__
-
-    def weights_as_dask(self) -> Any:
-        """Return the weights as a Dask array, for results that do not fit into this process.
-
-        Returns
-        -------
-        dask.array.Array of shape (n, k)
-            In the chunks in which the weights are on the workers; in one chunk if they are here.
-            It can be used as long as the cluster runs.
-        """
-        there = self.__dict__.get("_deferred")
-        if there is not None:
-            return there.as_dask(self.n_components, self.components.dtype)
-        from dask import array
-
-        return array.from_array(self.weights, chunks=-1)
+        """Number of rows of the data."""
+        return len(self.weights)
 
     @property
     def n_components(self) -> int:

@@ -11,12 +11,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-from provenmf.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 # Metadata of a field that lives in memory only.
@@ -60,15 +57,6 @@ def agree(a: object, b: object) -> bool:
 @dataclass(frozen=True, eq=False)
 class MethodState:
     """Base of the states that methods save."""
-
-    @classmethod
-    def of(cls, record: Any) -> Self:
-        """Return the state of a Solution or Factorization, which must be of this kind."""
-        if not isinstance(record.state, cls):
-            raise InvalidInput(
-                f"the result keeps no {cls.__name__}: fit it again with the method it belongs to"
-            )
-        return record.state
 
 
 @dataclass(frozen=True, eq=False)

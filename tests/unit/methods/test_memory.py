@@ -61,7 +61,7 @@ def test_what_needs_all_data_says_so_before_the_start(name, path, monkeypatch):
 
 def test_gathering_is_announced(path, monkeypatch):
     monkeypatch.setattr("provenmf.budget.HINT", 1e5)
-    with pytest.warns(RuntimeWarning, match="PoissonNMF brings X .* into memory"):
+    with pytest.warns(RuntimeWarning, match="PoissonNMF loads X .* into memory"):
         PoissonNMF(2, max_iter=1, tol=0, certify=False).fit(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -2,9 +2,8 @@
 
 Read `find.py` first. Texts are counted by `texts.py`; counts are held as blocks of documents
 (`corpus.py`). The solver (`solver.py`) reads topics off the co-occurrence of words
-(`cooccurrence.py`) or starts from groups of documents (`groups.py`), refines them (`refinement.py`)
-and infers the weights of documents (`inference.py`). The answer (`answer.py`) can be edited by hand
-(`edits.py`).
+(`cooccurrence.py`) or starts from groups of documents (`groups.py`); `inference.py` refines them
+and infers the weights of documents. The answer (`answer.py`) can be edited by hand (`edits.py`).
 """
 
 from provenmf.applications.topics.answer import Topics

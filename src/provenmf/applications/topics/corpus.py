@@ -251,7 +251,7 @@ def as_word_counts(
     """Return counts as they are, a matrix with its vocabulary, or the counted words of texts.
 
     The words of a frame of counts are the names of its columns. Counts that are not in memory, such
-    as a Dask array or the path of a file of sparse rows, stay where they are.
+    as a Dask array, stay there.
 
     text_options : of `count_words`; counts take none.
     """

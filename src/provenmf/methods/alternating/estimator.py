@@ -201,13 +201,11 @@ class AlternatingFactorizer(Factorizer):
         blocks: Blocks,
         factorization: Factorization,
         rows: Rows | None = None,
-        *,
-        products: bool = True,
-        full: bool = False,
+        **options: bool,
     ) -> Fit:
         if isinstance(blocks, ObservedBlocks):
-            return ObservedFit(blocks, factorization, products=False, full=full)
-        return super()._measured(blocks, factorization, rows, products=products, full=full)
+            return ObservedFit(blocks, factorization, **options | {"products": False})
+        return super()._measured(blocks, factorization, rows, **options)
 
     def _statements(self, fit: Fit) -> Certificate:
         if isinstance(fit, ObservedFit):

@@ -112,4 +112,5 @@ class ConeNMF(Factorizer):
         self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
     ) -> None:
         super()._remember(blocks, solution, pressed)
-        self.centroids_ = ConeState.of(solution).centroids
+        assert isinstance(solution.state, ConeState)  # of this method's solver
+        self.centroids_ = solution.state.centroids

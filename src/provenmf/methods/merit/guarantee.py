@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
+from provenmf.errors import InvalidInput
 from provenmf.linalg.hull import distances_to_other_points
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.separable.margins import (
@@ -49,7 +50,9 @@ def certify(fit: Fit) -> Certificate:
     points = Explanation(fit, "hull")
     margins = margin_statements(points)
     e = quantities(points)
-    state = MeritState.of(fit.factorization)
+    state = fit.factorization.state
+    if not isinstance(state, MeritState):
+        raise InvalidInput("the result does not say what MERIT solved: fit the data again")
     penalty = Penalty(state.lam / fit.unit / fit.unit, state.mu, state.lam)
     path = path_of_run(points, penalty)
     checks = (

@@ -164,6 +164,7 @@ class Purification(Factorizer):
         self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
     ) -> None:
         super()._remember(blocks, solution, pressed)
-        state = PurificationState.of(solution)
+        state = solution.state
+        assert isinstance(state, PurificationState)  # of this method's solver
         self.threshold_ = state.threshold
         self.scaling_ = state.scaling

@@ -6,9 +6,9 @@ vertices V at hand, row x has barycentric coordinates
 
     b = 1/k + (x − v̄) (V − v̄)⁺,   sd(b_j) = e_i s_j,   s_j = length of column j of (V − v̄)⁺.
 
-A row is a member of vertex j if b_j is known well (its error is at most `KNOWN`), lies between
+A row is a member of vertex j if b_j is known well (its error is at most `known`), lies between
 1 − inner and 1 + outer standard errors of row and vertex together, and differs from one by less
-than `FARTHEST`. The vertex becomes the mean of its members, weighted by 1 / e_i². Pure rows lie on
+than `farthest`. The vertex becomes the mean of its members, weighted by 1 / e_i². Pure rows lie on
 both sides of one, mixed rows on the inner side only: a narrower inner side keeps them out, but too
 narrow a one prefers rows that noise has pushed outwards, and the vertices then wander off. Anchors
 are such rows, so the first round is wide.
@@ -39,11 +39,24 @@ from provenmf.linalg.storage import as_dense, numbers
 
 Floats = NDArray[np.float64]
 
-WIDE = 3.0  # standard errors away from the other vertices, and towards them in the first round
-KNOWN = 0.25
-FARTHEST = 0.4  # a row whose coordinate differs from one by more is never a member
 ROUNDING = 64 * np.finfo(np.float64).eps
-FLATTEST = 0.25  # of the first simplex's least width; a flatter one has lost a vertex
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which rows are members of a vertex, by `benchmarks/recovery/vertices.py`."""
+
+    # Standard errors away from the other vertices, and towards them in the first round.
+    wide: float = 3.0
+    # A row with a larger error of its coordinate, or whose coordinate differs from one by more, is
+    # never a member.
+    known: float = 0.25
+    farthest: float = 0.4
+    # Share of the first simplex's least width; a flatter one has lost a vertex.
+    flattest: float = 0.25
+
+
+SETTINGS = Settings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +102,11 @@ class NoisyRows:
 
         def of_block(block: Block, factor: Floats, error: Floats) -> NDArray[np.bool_]:
             coordinates = np.asarray(block @ matrix) * factor[:, None] + offset
-            known = (error[:, None] * lengths <= KNOWN) & (factor > 0)[:, None]
+            known = (error[:, None] * lengths <= SETTINGS.known) & (factor > 0)[:, None]
             spread = np.maximum(np.hypot(error[:, None], point_errors) * lengths, 1e-9)
             beyond = (coordinates - 1.0) / spread
             near = (beyond >= -widths[0]) & (beyond <= widths[1])
-            return np.asarray(known & near & (np.abs(coordinates - 1.0) < FARTHEST))
+            return np.asarray(known & near & (np.abs(coordinates - 1.0) < SETTINGS.farthest))
 
         return self.blocks.map_rows(of_block, self.factors, self.errors)
 
@@ -154,8 +167,8 @@ def average_vertices(
     rows = NoisyRows(blocks, scales, given, with_origin)
     precisions = 1.0 / np.maximum(given, 1e-9 * (given.max() or 1.0)) ** 2
     vertex_errors = anchors_off * given[chosen]
-    widths = (WIDE, WIDE)
-    flattest = FLATTEST * _least_width(points, with_origin)
+    widths = (SETTINGS.wide, SETTINGS.wide)
+    flattest = SETTINGS.flattest * _least_width(points, with_origin)
     for finished in range(max_rounds):
         found = rows.members(points, vertex_errors, widths)
         if finished > 1 and np.array_equal(found, members):
@@ -165,7 +178,7 @@ def average_vertices(
         moved = np.where(some[:, None], means, points)
         if _least_width(moved, with_origin) < flattest:
             break
-        widths = (inner, WIDE)
+        widths = (inner, SETTINGS.wide)
         points, members = moved, found
         # The members were chosen around the old vertex, so its error is not forgotten at once.
         averaged = 1.0 / np.sqrt(np.where(some, totals, 1.0))
@@ -176,7 +189,7 @@ def average_vertices(
 def lean_of_members(vertices: Vertices, errors: Floats) -> Floats:
     """Return how far (k, d) unequal widths move the mean of members that are all pure.
 
-    Normal noise cut at −1 and WIDE standard errors has a nonzero mean along the direction
+    Normal noise cut at −1 and `wide` standard errors has a nonzero mean along the direction
     in which the barycentric coordinate grows, and the next round cuts around that mean. Mixed
     members move it the other way, so that this is the most that choosing adds to an error.
     """
@@ -184,7 +197,7 @@ def lean_of_members(vertices: Vertices, errors: Floats) -> Floats:
     lengths = np.maximum(np.linalg.norm(matrix, axis=0), np.finfo(float).tiny)
     mean = 0.0
     for _ in range(30):
-        low, high = mean - 1.0, mean + WIDE
+        low, high = mean - 1.0, mean + SETTINGS.wide
         mean = float((norm.pdf(low) - norm.pdf(high)) / (norm.cdf(high) - norm.cdf(low)))
     number = np.maximum(vertices.n_members, 1)
     return np.asarray(((mean * (errors @ vertices.members) / number / lengths) * matrix).T)

@@ -53,7 +53,7 @@ def test_factorize_does_not_lose_known_parts():
 
 
 def objective(X, W, C, l1, l2):
-    """As stated in linalg/penalties.py, both factors alike."""
+    """As stated in linalg/nnls.py, both factors alike."""
     n, d = X.shape
     fit = np.nansum((X - W @ C) ** 2) / (2 * n * d)
     return fit + sum(l1 * f.sum() / m + l2 * (f**2).sum() / (2 * m) for f, m in ((W, n), (C, d)))
