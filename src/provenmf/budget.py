@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 else:
 
     class computed_once(cached_property):
-        """A cached property without the lock for all objects of a class of Python 3.11.
+        """A cached property without Python 3.11's lock, which all objects of a class share.
 
         Threads that fit at once waited for each other, and a process forked from one of them waited
         for ever. Two threads that ask at once may compute the same value twice.
@@ -241,7 +241,7 @@ class InBackground(Generic[Value]):
         return value  # type: ignore[return-value]
 
     def wait(self) -> None:
-        """Wait for the end of the call if it has begun; otherwise it never will."""
+        """Wait for the end of the call if it has begun; otherwise cancel it."""
         try:
             self._tickets.pop()
         except IndexError:

@@ -136,7 +136,7 @@ class InvalidInput(Message, ProvenmfError, ValueError):
 
 
 class NotNumbers(InvalidInput, TypeError):
-    """Data have entries of a type that stands for no number.
+    """Data have entries that are not numbers.
 
     Examples
     --------

@@ -170,7 +170,7 @@ def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
 
 
 def _polished(task: _Task, options: dict[str, Any]) -> Factorization:
-    """Fit HALS; small data from other starts too, one of which may lead to a better fit.
+    """Fit HALS, and small data also from other starts; return the best fit.
 
     Only the best of these fits is certified.
     """

@@ -365,7 +365,7 @@ def _by_held_out(ranks: Sequence[int], errors: Floats) -> Criterion:
 def _by_unseen_rows(
     ranks: Sequence[int], first: int, confirmed_at: Callable[[int], tuple[int, int]]
 ) -> tuple[Floats, Criterion, int]:
-    """Take the largest number whose components are all confirmed, near to `first`.
+    """Take the largest number near `first` whose components are all confirmed.
 
     A number with all components confirmed leads to the next larger one, another one to the number
     of components that it confirms.
@@ -406,7 +406,7 @@ def _plain(values: Floats) -> list[float | None]:
 
 
 def _texts(name: str, values: Floats) -> list[str]:
-    """Return counts as they are, others in three decimals, or two digits where those are zeros."""
+    """Format counts as integers, others to three decimals, or two digits where those are zero."""
     if name == "confirmed":
         return ["-" if np.isnan(v) else f"{v:.0f}" for v in values.tolist()]
     return [

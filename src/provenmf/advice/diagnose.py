@@ -250,7 +250,7 @@ def _near_the_floor(certificate: Certificate) -> bool:
 
 
 def _statuses(certificate: Certificate) -> list[str]:
-    """Return the status of each condition of the method; uniqueness of parts is not one."""
+    """Return the status of each condition of the method, without those about uniqueness."""
     return [c.status for c in certificate.checks if c.name not in ABOUT_PARTS]
 
 

@@ -36,7 +36,7 @@ SETTINGS = Settings()
 
 
 class Job(NamedTuple):
-    """Rows, the entries of them that are fitted, and those whose error is judged."""
+    """Rows, which of their entries are fitted, and which are used to judge the error."""
 
     rows: NDArray[np.intp]
     fitted: Mask

@@ -1,4 +1,4 @@
-"""Confirm an answer on unseen rows: find it again in halves of the data, judge it by the others."""
+"""Confirm an answer on unseen rows: find it again in one half of them, judge it by the other."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def reordered(fit: Factorization, order: NDArray[np.intp]) -> Factorization:
 
 
 def largest_first(fit: Factorization) -> Factorization:
-    """Order the components by their shares, unless the method chose or keeps them in an order."""
+    """Order the components by their shares, unless the method determines their order."""
     if fit.anchors is not None or fit.labels is not None or fit.state is not None:
         return fit
     sizes = shares(fit.weights * np.abs(fit.components).sum(axis=1))

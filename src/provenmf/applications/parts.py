@@ -99,7 +99,7 @@ class Parts(Answer):
         return self.names
 
     def largest(self, n: int = 10) -> list[list[str]]:
-        """Return images that use a part most."""
+        """Return the images that use a part most."""
         return names_of_largest(self.weights.T, self.names, n)
 
     def rebuilt(self, images: slice) -> NDArray[np.float64]:

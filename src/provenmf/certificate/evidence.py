@@ -162,7 +162,7 @@ def without_judgement(k: int, n_units: int, reason: str, words: dict[str, Any]) 
 
 
 def equal_rows(data: Rows) -> NDArray[np.intp]:
-    """Number the different rows: a copy of a row says nothing of new rows."""
+    """Number the distinct rows; copies of a row share its number."""
     if sp.issparse(data):
         parts = zip(data.indptr, data.indptr[1:])
         keys = [hash((data.indices[a:b].tobytes(), data.data[a:b].tobytes())) for a, b in parts]

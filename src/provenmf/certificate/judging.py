@@ -167,7 +167,7 @@ def _best_without(
 
 
 def _batches(rows: Indices, units: Indices, rng: np.random.Generator) -> Iterator[Indices]:
-    """Divide units in random order, each time as many as before; large ones give some rows."""
+    """Divide units at random into batches, each as large as all before; keep few rows of each."""
     rows = rng.permutation(rows)
     rows = rows[np.argsort(rng.permutation(units.max() + 1)[units[rows]], kind="stable")]
     starts = np.flatnonzero(np.diff(units[rows], prepend=-1))
@@ -190,7 +190,7 @@ def _by_unit(gains: Floats, units: Indices) -> Floats:
 
 
 def _log_wealth(gains: Floats, clips: Floats) -> Floats:
-    """Return the logarithm of what each bet (columns) on the clipped gains of each rival wins."""
+    """Return the log wealth of each bet (columns) on the clipped gains over each rival."""
     clips = np.where((clips > 0) & np.isfinite(clips), clips, np.inf)
     share = np.clip(np.nan_to_num(gains) / clips, -1.0, 1.0)
     return np.array([np.log1p(bet * share).sum(axis=0) for bet in SETTINGS.bets]).T
@@ -379,7 +379,7 @@ def block_of_columns(residuals: Floats) -> int:
 
 
 def _few(rows: Rows) -> slice:
-    """Return the first rows, as many as may be dense."""
+    """Return the first rows, as many as may be made dense."""
     return slice(max(2, SETTINGS.dense_entries // rows.shape[1]))
 
 

@@ -94,7 +94,7 @@ def space_angle(fit: Fit, lower: float) -> float | None:
 
 
 def _check_space(angle: float) -> Check:
-    """Say that other fits span the same space, where that is narrow enough to be of use."""
+    """Report how near the spaces of other fits are, if the bound is narrow enough to be useful."""
     words = (
         "Every factorization of this rank that fits at least as well spans nearly the same space: "
         f"within {rounded_up(angle)} degrees of the leading singular vectors."
@@ -207,7 +207,7 @@ def _without_bound(fit: Fit) -> Check:
 
 
 def _check_movement(fit: Fit, found: Amplification) -> Check:
-    """Compare the relative movement of the weights of half of the rows with that of the rows."""
+    """Check whether the weights of half of the rows move less, relatively, than the rows."""
     moved = float(np.median(relative_movements(fit, found.all_weights * fit.unit)))
     value = rounded_up(moved) if np.isfinite(moved) else ""
     holds = moved <= STABLE

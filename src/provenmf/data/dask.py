@@ -276,7 +276,7 @@ def _sum(*values: Any) -> Any:
 
 
 def aligned(value: Any) -> Any:
-    """Return arrays that begin at an address the processor prefers.
+    """Copy arrays that are not aligned in memory; return others unchanged.
 
     Arrays from another worker may begin anywhere in its message. W'W of such an array is another
     routine of BLAS, which rounds differently: a lost worker would change the last bits.
@@ -392,7 +392,7 @@ class Cluster:
         return tree_sum(self.gathered(futures[: len(sums)])), rows
 
     def send(self, tasks: Sequence[Delayed]) -> list[Any]:
-        """Return futures of the tasks."""
+        """Submit the tasks and return their futures."""
         self._check()
         with _errors_named():
             futures: list[Any] = self.client.compute(list(tasks))

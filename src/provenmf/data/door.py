@@ -195,7 +195,7 @@ def _examined(block: Block) -> tuple[int, int, float, int, int]:
 
 
 def are_counts(blocks: Blocks) -> bool:
-    """Tell whether all entries are whole numbers from zero on, some of them above one."""
+    """Return whether all entries are nonnegative whole numbers, some of them above one."""
     broken, several = blocks.map_reduce(_tally)
     return bool(broken == 0 and several > 0)
 
@@ -255,7 +255,7 @@ STEP_ENTRIES = 1 << 18  # that are converted at a time
 
 
 def row_hashes(block: Matrix) -> bytes:
-    """Return the digests of the rows, one after the other, so that those of blocks add up."""
+    """Return the concatenated digests of the rows; those of blocks can be concatenated, too."""
     rows, columns = block.shape
     stored_in_row = block.nnz / max(rows, 1) if is_sparse(block) else columns
     step = max(1, int(STEP_ENTRIES / max(stored_in_row, 1)))

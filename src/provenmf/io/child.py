@@ -144,7 +144,7 @@ def limit_memory(size: int) -> None:
 
 
 def _sent(value: Any, place: Path) -> Any:
-    """Write arrays to files and say which; the rest goes as it is."""
+    """Write arrays to files and return the files' names; return the rest unchanged."""
     if value is None or isinstance(value, list | str):
         return value
     value = value if sp.issparse(value) else np.asarray(value)

@@ -191,7 +191,7 @@ def _from_edge_list(path: Path) -> Graph:
 
 
 def _in_order(names: list[str]) -> list[str]:
-    """Sort numbers by size, whatever edge comes first; keep other names as they appear."""
+    """Sort node numbers by size; keep other names in order of appearance."""
     if all(name.isdecimal() and len(name) < 20 for name in names):
         return sorted(names, key=lambda name: (int(name), name))
     return names

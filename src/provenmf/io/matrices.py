@@ -145,7 +145,7 @@ def choose_array(
 
 
 def _listed(arrays: dict[str, Any]) -> str:
-    """Name what a file holds, with the kind of what is not numbers."""
+    """List the contents of a file, with the type of what is not numeric."""
     names = [f"{n} ({a})" if isinstance(a, str) else n for n, a in arrays.items()]
     return ", ".join(names) or "nothing"
 
@@ -235,7 +235,7 @@ def _from_text(path: Path, missing: bool) -> Table:
 
 
 def _check_cells(path: Path, rows: list[list[str]], start: int, *, missing: bool) -> None:
-    """Name the first cell that is empty or no number; rows and columns are counted from 1."""
+    """Refuse the first cell that is empty or not a number; rows and columns count from 1."""
     for row, cells in enumerate(rows, 1):
         for column, cell in enumerate(cells, start):
             value = _value(cell)

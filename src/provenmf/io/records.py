@@ -316,7 +316,7 @@ def _typed(hint: Any, value: Any, name: str, sizes: dict[str, int]) -> Any:
 
 
 def _one_of(kinds: list[Any], value: object, name: str, sizes: dict[str, int]) -> Any:
-    """Return the value as the first of several types that it is of."""
+    """Return the value as the first of several types that fits."""
     for kind in kinds[:-1]:
         try:
             return _typed(kind, value, name, sizes)

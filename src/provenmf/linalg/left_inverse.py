@@ -311,7 +311,7 @@ def dependent_features(
 def _independent_rows(
     components: NDArray[np.floating],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Scale rows to largest entry one; refuses dependent rows by their numbers."""
+    """Scale rows to a largest entry of one; refuse dependent rows."""
     dependent = dependent_features(components)
     if dependent:
         names = ", ".join(str(feature) for feature in dependent[:20])

@@ -186,7 +186,7 @@ def _solve(
     floor: float,
     unit: NDArray[np.float64] | float,
 ) -> Array:
-    """Solve the normalised problem with ``(cross - shift) / scale``; weights come out by unit."""
+    """Solve the normalised problem with ``(cross - shift) / scale``; divide weights by ``unit``."""
     gram = np.ascontiguousarray(gram, dtype=np.float64)
     first_guess, exact = without_signs(gram, sum_to_one=sum_to_one, floor=floor)
     result = np.empty(cross.shape, dtype=cross.dtype)
@@ -338,7 +338,7 @@ def descent_in_place(
     rounding: float,
     descent: Floats,
 ) -> float:
-    """Write the negative gradient of the Lagrangian; returns what counts as zero in it."""
+    """Write the negative gradient of the Lagrangian; return the size of its rounding errors."""
     k = row.size
     largest, total = 0.0, abs(multiplier)
     for j in range(k):
@@ -423,7 +423,7 @@ def descend_row_in_place(
     order: Ints,
     work: Floats,
 ) -> None:
-    """Descend with a primal active set (Lawson & Hanson 1974); writes the row of weights.
+    """Descend with a primal active set (Lawson & Hanson 1974); write the row of weights.
 
     In each round one entry may enter the support; if others then turn negative, weights move only
     until the first of them is zero. An entry that rounding keeps out is banned until one enters.

@@ -107,7 +107,7 @@ def squared_residual_rows(
 
 
 def entry_range(block: Matrix) -> tuple[float, float]:
-    """Return the least and the largest stored entry, NaN if one is; zeros for none.
+    """Return the smallest and largest stored entry: NaN if one is NaN, zeros if there are none.
 
     Slices are still in the cache when they are read again.
     """

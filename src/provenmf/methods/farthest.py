@@ -36,7 +36,7 @@ class Scores(Protocol):
     """Scores of rows that fall with every chosen vector; zero for a row that is never chosen."""
 
     def begin(self, block: Block) -> tuple[Floats, Floats]:
-        """Return what is constant of each row, (n, m), and its first score, (n,)."""
+        """Return the constants (n, m) and the first score (n,) of each row."""
 
     def after(self, block: Block, known: Floats, scores: Floats, vectors: NDArray[Any]) -> Floats:
         """Return the scores of rows after further vectors (one a row) were chosen."""

@@ -62,7 +62,7 @@ class Lines:
     kind: ClassVar[str] = "lines"
 
     def spec(self) -> Spec:
-        """Return what the page draws; curves at the same places share them."""
+        """Return the chart as data for the page; curves with the same x values share them."""
         places: list[Any] = []
         curves = []
         for number, (name, x, y) in enumerate(self.series):
@@ -93,7 +93,7 @@ class Columns:
     kind: ClassVar[str] = "columns"
 
     def spec(self) -> Spec:
-        """Return what the page draws."""
+        """Return the chart as data for the page."""
         known = list(dict.fromkeys(self.kinds))
         return {
             "names": [str(name) for name in self.names],
@@ -115,7 +115,7 @@ class Map:
     kind: ClassVar[str] = "map"
 
     def spec(self) -> Spec:
-        """Return what the page draws."""
+        """Return the chart as data for the page."""
         return {
             "shape": list(self.values.shape),
             "levels": levels(self.values, self.largest),
@@ -142,7 +142,7 @@ class Network:
     kind: ClassVar[str] = "network"
 
     def spec(self) -> Spec:
-        """Return what the page draws."""
+        """Return the chart as data for the page."""
         return {
             "positions": numbers(self.positions),
             "edges": np.asarray(self.edges).ravel().tolist(),
@@ -168,7 +168,7 @@ class Bubbles:
     kind: ClassVar[str] = "bubbles"
 
     def spec(self) -> Spec:
-        """Return what the page draws."""
+        """Return the chart as data for the page."""
         return {
             "positions": numbers(self.positions),
             "sizes": numbers(self.sizes),
@@ -209,7 +209,7 @@ class Tree:
         return paths
 
     def spec(self) -> Spec:
-        """Return what the page draws."""
+        """Return the chart as data for the page."""
         paths = [[numbers(point) for point in path] for path in self.branches()]
         names = [str(self.names[i]) for i in self.order()]
         return {"names": names, "paths": paths, "label": self.value_label}

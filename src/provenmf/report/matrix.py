@@ -75,7 +75,7 @@ def _found_in_matrix(answer: Answer) -> list[Element]:
 
 
 def scale_notes(answer: Answer) -> list[str]:
-    """Say that one column is most of the data, if it is: least squares sees hardly anything else.
+    """Return a note if one column dominates the data: least squares then sees little else.
 
     Columns are compared by their squares in the fit, W H.
     """

@@ -178,7 +178,7 @@ class Answer(Record):
 
     @property
     def found_by(self) -> str:
-        """What found the components: the method, unless the answer has another way."""
+        """Source of the components: the method, unless the answer names another."""
         return self.factorization.method
 
     def anchor_name(self, component: int) -> str:

@@ -1,4 +1,4 @@
-"""What all records do: save, compare, show in notebooks, draw by the report."""
+"""Operations of all records: save, compare, show in notebooks, draw by the report."""
 
 from __future__ import annotations
 

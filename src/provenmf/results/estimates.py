@@ -74,7 +74,7 @@ class Evidence:
 
     @property
     def assumes(self) -> str:
-        """What must be true of the data."""
+        """Assumption about the data, in words."""
         return f"{self.units or plural(self.row)} are independent"
 
     def __post_init__(self) -> None:

@@ -125,6 +125,6 @@ class ConeState(MethodState):
 
 @dataclass(frozen=True, eq=False)
 class KnownState(MethodState):
-    """HALS, ANLS: how many components, the first ones, were `known` and not changed."""
+    """HALS, ANLS: the number of leading components that were `known` and stayed fixed."""
 
     known: int

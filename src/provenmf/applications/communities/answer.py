@@ -84,7 +84,7 @@ class Communities(Answer):
 
     @property
     def found_by(self) -> str:
-        """What found the memberships: the likelihood of the links, or the method."""
+        """Source of the memberships: the likelihood of the links, or the method."""
         spectral = self.memberships_from == "eigenvectors"
         return self.factorization.method if spectral else "likelihood of the links"
 
@@ -119,7 +119,7 @@ class Communities(Answer):
         return [[self.row_names[i] for i in members] for members in self.largest_members(n)]
 
     def largest_members(self, n: int = 10) -> NDArray[np.intp]:
-        """Return the nodes with the largest shares (k, n); of equal shares, to 1 %, most links."""
+        """Return the nodes with the largest shares (k, n); within 1 % of equal, by links."""
         shares = self.memberships.round(2)
         edges = np.empty(0, np.intp) if self.edges is None else self.edges.ravel()
         degrees = np.bincount(edges, minlength=len(shares))

@@ -144,7 +144,7 @@ def improved(adjacency: sp.csr_array, labels: Labels, k: int) -> Partition:
 
 
 def merged(adjacency: sp.csr_array, labels: Labels, k: int) -> Labels:
-    """Merge pairs of communities, those first that cost the least likelihood, until k are left."""
+    """Merge pairs of communities, the cheapest pair in likelihood first, until k are left."""
     n, labels = len(labels), np.unique(labels, return_inverse=True)[1]
     member = sp.csr_array((np.ones(n), (np.arange(n), labels)))
     links = (member.T @ adjacency @ member).toarray()
@@ -214,7 +214,7 @@ def as_shares(theta: Floats) -> Floats:
 
 
 def likelihood_memberships(adjacency: sp.csr_array, k: int, guess: Floats) -> dict[str, Floats]:
-    """Return memberships by labels, for which a guess (n, k) is a start, and by shares of links."""
+    """Return memberships by labels, starting from a guess (n, k), and by shares of links."""
     wanted = int(max(SETTINGS.clusters_each) * k)
     vectors = regularized_vectors(adjacency, min(wanted, max(k, adjacency.shape[0] // 3)))
     labels = np.eye(k)[likeliest(adjacency, vectors, k, guess.argmax(axis=1)).labels]

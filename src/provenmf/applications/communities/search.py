@@ -303,7 +303,7 @@ def _likely(
 
 
 def memberships_again(adjacency: sp.csr_array, k: int, source: str) -> NDArray[np.float64]:
-    """Find memberships in a part of a graph from the source that the whole graph has chosen."""
+    """Find memberships in part of a graph from the source chosen for the whole graph."""
     spectral = _Search(k, "spa", True, simplex_weights("spa")).quiet(adjacency)
     return spectral if source == "eigenvectors" else _likely(adjacency, spectral, source)
 

@@ -234,7 +234,7 @@ def grow(tumors: Tumors, n_signatures: int | None) -> Search:
 
 
 def _with_missing(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Search:
-    """Add what still gains, then remove what has become superfluous."""
+    """Add signatures that still lower the cost, then remove those that have become superfluous."""
     for new in unexplained(tumors, found, 2 * SETTINGS.places):
         found = cheaper(tumors, found, _with(tumors, found, new))
         yield tumors, found
@@ -242,7 +242,7 @@ def _with_missing(tumors: Tumors, found: Extracted, n_signatures: int | None) ->
 
 
 def _with(tumors: Tumors, found: Extracted, new: Extracted) -> Extracted:
-    """Return the fit with one more signature, which is fitted to the tumors that ask for it."""
+    """Return the fit with one more signature, fitted to the tumors that gain from it."""
     signatures = np.vstack([found.signatures, new.signatures])
     grown = Extracted(signatures, np.hstack([found.exposures, new.exposures]))
     return refine(tumors, grown, len(found.signatures))
@@ -281,7 +281,7 @@ def _exchanged(tumors: Tumors, found: Extracted) -> Search:
 
 
 def unexplained(tumors: Tumors, found: Extracted, places: int) -> list[Extracted]:
-    """Return signatures whose addition promises most, none like another, and first exposures.
+    """Return the most promising signatures to add, no two of them alike, and first exposures.
 
     They start from the residuals of badly fitted tumors. The gain of a tumor from a profile p is
     that of a score test, ½ (p·r)² / p²·w with weighted residual r and weights w; tumors where it
@@ -412,7 +412,7 @@ def refine(tumors: Tumors, found: Extracted, only: int | None = None) -> Extract
 
 
 def _afresh(tumors: Tumors, found: Extracted) -> Extracted:
-    """Return the fit with exposures that do not depend on those before."""
+    """Return the fit with its exposures computed from scratch."""
     exposures = exposures_of(tumors, found.signatures, found.prevalence)
     return found._replace(exposures=exposures)
 
@@ -436,7 +436,7 @@ def prune(tumors: Tumors, found: Extracted, n_signatures: int | None) -> Search:
 
 
 def cost(tumors: Tumors, found: Extracted, signature: float = 1.0) -> float:
-    """Return minus the log-likelihood with penalties for exposures and a share of signatures'.
+    """Return the negative log-likelihood with penalties of exposures and a share of signatures.
 
     Each further exposure to a signature costs what `prices` says, so all together cost the sum
     from none to as many as there are: entropies where the prior is not at one of its ends.

@@ -102,7 +102,7 @@ def candidates(
 
 @njit(cache=True, nogil=True)
 def losses(features: Floats, weights: Floats, means: Floats, a: float) -> Floats:
-    """Return by how much the likelihood falls, in its quadratic form, without each weight."""
+    """Return how much the quadratic approximation of the likelihood falls without each weight."""
     k = len(weights)
     information = np.zeros((k, k))
     for j in range(len(means)):

@@ -216,7 +216,7 @@ class Topics(Answer):
 
     @property
     def found_by(self) -> str:
-        """What found the topics: groups of documents, or the method."""
+        """Source of the topics: groups of documents, or the method."""
         return self.settings.found_by
 
     def anchor_name(self, component: int) -> str:

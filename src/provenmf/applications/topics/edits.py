@@ -186,7 +186,7 @@ def words_of_topics(answer: Topics, matrix: sp.csr_array) -> Floats:
 
 
 def joining_order(topics: Floats, mass: Floats) -> list[tuple[int, int, float]]:
-    """Return all mergers of two topics, each with what it loses, the least first.
+    """Return all pairs of topics with the loss of merging them, the least first.
 
     Merging i and j loses (m_i + m_j) times the weighted Jensen-Shannon divergence of their words
     (Slonim & Tishby 1999). A merged topic takes the next number.

@@ -323,7 +323,7 @@ def from_documents(counts: WordCounts, settings: TopicSettings, options: dict[st
 
 
 def found_again(counts: WordCounts, settings: TopicSettings, options: dict[str, Any]) -> Found:
-    """Find topics in other documents in the way that the settings name."""
+    """Find topics in other documents by the strategy in the settings."""
     if settings.found_by != GROUPS and not estimator_class(settings.found_by).traits.anchors:
         return from_documents(counts, settings, options)
     assert settings.n_topics is not None
@@ -334,7 +334,7 @@ def found_again(counts: WordCounts, settings: TopicSettings, options: dict[str, 
 
 
 def topics_again(matrix: sp.csr_array, settings: TopicSettings) -> NDArray[np.float64]:
-    """Find topics (k, words) in half of the documents, with the same words, and no more."""
+    """Find only the topics (k, words), in half of the documents and with the same words."""
     counts = WordCounts(matrix)
     columns = usable_columns(counts)
     counts = counts.of_words(columns)

@@ -131,7 +131,7 @@ def topic_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
 
 
 def noise_beside(spectrum: WordSpectrum) -> float:
-    """Return the largest eigenvalue of noise; NaN for a corpus too large to be drawn anew."""
+    """Return the largest eigenvalue of noise; NaN for a corpus too large to resample."""
     too_large = spectrum.pairs.counts.different.sum() > MOST_REDRAWN
     return np.nan if too_large else noise_edge(spectrum)
 
@@ -196,7 +196,7 @@ class CountTopics(NamedTuple):
 
 
 def shares_by_groups(spectrum: WordSpectrum, share: float = 1.0) -> Floats:
-    """Return p(topic | word) by groups of documents, as many as the spectrum has coordinates.
+    """Return p(topic | word) from groups of documents, one for each coordinate of the spectrum.
 
     share : of all documents, which are these: of many, as large a share is grouped.
     """

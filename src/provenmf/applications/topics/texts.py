@@ -95,7 +95,7 @@ def language_of(texts: Iterable[str]) -> str | None:
 
 
 def without_contractions(text: str) -> str:
-    """Return lower case; "I'm", "don't" and "l'été" lose what is short for a function word."""
+    """Return lower case without contracted function words, as in "I'm", "don't" and "l'été"."""
     plain = text.lower().replace("\u2019", "'")
     if "'" not in plain:
         return plain
@@ -302,7 +302,7 @@ class WordCounter:
                 progress(self.n_texts)
 
     def _counted(self, work: Iterator[list[str]], n_jobs: int) -> Iterator[Chunk]:
-        """Count batches; no more are read than processes can soon begin with."""
+        """Count batches, reading only a few ahead of the processes."""
         first = list(islice(work, FEWEST_CHUNKS))
         if n_jobs == 1 or len(first) < FEWEST_CHUNKS:
             yield from (count_chunk(self.splitting, batch) for batch in chain(first, work))

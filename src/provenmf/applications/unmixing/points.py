@@ -279,7 +279,7 @@ def endmembers_of(
 
 
 def _scales(points: NDArray[np.float64], settings: UnmixingSettings) -> NDArray[np.float64]:
-    """Return the divisor of each point: the sum of its spectrum, or one if that is nothing."""
+    """Return the divisor of each point: the sum of its spectrum, or one if that is zero."""
     scales = points.sum(axis=1) if settings.scale else np.ones(len(points))
     return np.where(scales > 1e-100 * scales.max(), scales, 1.0)  # one over them is a number
 

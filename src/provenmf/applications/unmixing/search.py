@@ -106,7 +106,7 @@ def notes_on(
 
 
 def disagreement_note(spectra: Spectra, other: Floats | None, grouped: bool) -> list[str]:
-    """Warn if the other way, among groups or by corners, gives different endmembers."""
+    """Warn if the alternative search, among groups or by corners, gives different endmembers."""
     if other is None:
         return []
     angles = np.degrees(compare_endmembers(other, spectra.endmembers).angles)
@@ -379,7 +379,7 @@ class _Search:
         return problem, found
 
     def error_bars(self, found: _Found, n_resamples: int) -> tuple[ErrorBars, list[str]]:
-        """Return error bars of the endmembers, which are found again in resampled pixels; notes.
+        """Return error bars of the endmembers from resampled pixels, and notes.
 
         Where endmembers are means over the pixels at a corner, choosing these pixels moves the mean
         by an amount that all resamples have in common: the most it can be is added to the variance.
@@ -413,7 +413,7 @@ class _Search:
 
 
 def spectra_again(pixels: Floats, answer: Unmixing) -> Floats:
-    """Find endmembers in some of the pixels in the way that was chosen for all of them.
+    """Find endmembers in some of the pixels by the strategy chosen for all of them.
 
     A band that is constant among these pixels is left out: its value is every material's.
     """

@@ -259,7 +259,7 @@ def without_clusters(check: Check) -> Check:
 
 
 def choice_rounding(fit: Fit) -> float:
-    """Return the difference of cosines that farthest-first can see in its precision.
+    """Return the smallest difference of cosines that farthest-first resolves in its precision.
 
     It rounds them to a number of decimals and takes those as near that differ by less than one
     unit of the last; each has a rounding error beside.

@@ -168,7 +168,7 @@ class Apartness:
         return np.where(apart > 0.5 * 10.0**-self.decimals, apart, 0.0)
 
     def rounding(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return by how much cosines may differ and be equal."""
+        """Return by how much cosines may differ and still count as equal."""
         return np.full(len(known), 10.0**-self.decimals)
 
 

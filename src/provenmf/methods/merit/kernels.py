@@ -18,7 +18,7 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 @kernel
 def column_masses(index: Ints, value: Floats, count: Ints, top: Floats, mu: float) -> Floats:
-    """Return the sum of exp((C - top) / mu) in each column, rows without a pair included."""
+    """Return the sum of exp((C - top) / mu) in each column; C is 0 in rows without a pair."""
     mass = np.zeros(top.size)
     stored = np.zeros(top.size)
     for row in range(count.size):

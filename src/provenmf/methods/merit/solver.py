@@ -248,7 +248,7 @@ def mix_anchors(mixture: Mixture, start: Start) -> int:
 
 
 def iterate(problem: Problem, mixture: Mixture, steps: Steps, run: Run) -> None:
-    """Record where C is; then one open-loop step, one pairwise sweep, more vertices, or the end."""
+    """Record the state of C, then make a step or a pairwise sweep, add vertices, or stop."""
     penalties = mixture.penalties(problem.lam, problem.mu)
     pairwise, step = steps.pairwise, steps.t + 1
     open_loop = steps.next_is_open_loop(penalties.top, problem.n_components)

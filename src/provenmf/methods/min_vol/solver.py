@@ -277,7 +277,7 @@ def min_vol(
 
 
 def advance(path: Path, misfit: float, shape: tuple[int, int]) -> None:
-    """Note the fit with this penalty; go on to the next one, or to the one chosen at the end."""
+    """Store the fit with this penalty and go on to the next, at the end to the chosen one."""
     path.penalties.append(path.penalty)
     path.misfits.append(misfit)
     path.found.append(path.components)
@@ -295,7 +295,7 @@ def advance(path: Path, misfit: float, shape: tuple[int, int]) -> None:
 
 
 def allowed_excess(k: int, shape: tuple[int, int]) -> float:
-    """Return the share by which the true components would raise the least misfit on average."""
+    """Return by what share the misfit of the true components exceeds the least one, on average."""
     n, d = shape
     return k * d / max(n * d - k * (n + d), k * d)
 

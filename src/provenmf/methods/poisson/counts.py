@@ -117,7 +117,7 @@ def weights_encoder(
 
 
 def refuse_nan(factor: Floats) -> Floats:
-    """Return a factor; raise an error if x / u failed for entries near the smallest number."""
+    """Return a factor; raise an error if dividing numbers near the smallest one made it NaN."""
     if not np.isfinite(factor).all():
         raise InvalidInput(
             "some positive entries are too small for the Poisson likelihood, which divides by "

@@ -1,4 +1,4 @@
-"""What is proved and measured about factors of counts.
+"""Proved and measured statements about factors of counts.
 
 For rows x of X (n, d), weights W (n, k) and components C (k, d), with u = w C:
 

@@ -159,7 +159,7 @@ def correlation_check(fit: Fit) -> Check:
 
 
 def correlations_and_chance(weights: Rows, failure: float) -> tuple[Floats, Floats]:
-    """Return absolute correlations of all pairs of columns, and bounds that chance respects.
+    """Return absolute correlations of all pairs of columns, and what chance alone can reach.
 
     If the columns are independent, some correlation exceeds its bound with probability at most
     `failure`. Constant columns correlate with none.

@@ -1,4 +1,4 @@
-"""What the methods that choose rows as anchors share: counting anchors, the estimator.
+"""Shared by the methods that choose rows as anchors: counting anchors, the estimator.
 
 A subclass of `AnchorFactorizer` finds the anchors; with `vertices=True` the components are then
 means of the rows around them.

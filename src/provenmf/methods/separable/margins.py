@@ -1,4 +1,4 @@
-"""What anchors explain of the data, and margins: what noise each anchor provably survives.
+"""Explanations of the data by anchors, and margins: the noise each anchor provably survives.
 
 With C the chosen rows, every row is a point of what the model allows plus noise (`Explanation`),
 
@@ -75,7 +75,7 @@ ROUNDING = 1e-11  # more than rounding can change in the few operations on measu
 
 
 class Explanation:
-    """Anchors, and how far every row is at most from what they explain.
+    """Anchors, and an upper bound of the distance of every row from what they explain.
 
     anchors : their row numbers; components : the rows themselves, divided where `scaled`.
     distances, lengths : of all rows; weights : (n, k) of the points y, left where the rows are.

@@ -83,7 +83,7 @@ class Vertices:
 
 @dataclass(frozen=True, eq=False)
 class NoisyRows:
-    """Rows, what each is multiplied by, and the standard error of its entries after that.
+    """Rows, a factor for each, and the standard error of its entries after multiplication.
 
     with_origin : whether weights may sum to less than one, the origin being a vertex too.
     """

@@ -212,7 +212,7 @@ def _projecting(components: Floats) -> Callable[[Block, Part], Part]:
 
 
 def _exterior_row(state: Rows, rounding: Floats, anchors: list[int]) -> tuple[int, float]:
-    """Return the row, no anchor, with the largest squared residual, and that."""
+    """Return the row with the largest squared residual that is not an anchor, and the residual."""
     residual = state.array(lambda part: part[3]).copy()
     residual[anchors] = 0.0
     row = first_largest(residual, rounding)
@@ -220,7 +220,7 @@ def _exterior_row(state: Rows, rounding: Floats, anchors: list[int]) -> tuple[in
 
 
 def _extreme_row(blocks: Blocks, ray: Floats, state: Rows, anchors: list[int]) -> int:
-    """Find the row j, no anchor, with the largest r·x_j / p·x_j; a row without mass never wins."""
+    """Find the row j, not an anchor and of positive sum, with the largest r·x_j / p·x_j."""
 
     def scores_of(block: Block, part: Part) -> Floats:
         products, sums = np.asarray(block @ ray), part[1]
