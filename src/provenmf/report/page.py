@@ -85,7 +85,7 @@ def render(
 
 
 def verdict_of(answer: Answer) -> list[str]:
-    """Return the verdict; an error that is not about the user's own data says what it is about."""
+    """Return the verdict; if its error is not about the user's own data, say what it is about."""
     assert answer.certificate is not None
     matrix = answer.factorized()
     return [

@@ -94,7 +94,7 @@ class StopReason(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> StopReason:
-        """Read a reason that this version does not know as unknown."""
+        """Return UNKNOWN for a reason that this version does not know."""
         return cls.UNKNOWN
 
 

@@ -373,7 +373,7 @@ def description_length(adjacency: sp.csr_array, found: Partition, k: int) -> flo
 
 
 def single_links(adjacency: sp.csr_array, labels: Labels, k: int) -> float:
-    """Return what a log-likelihood gains if no two links join the same nodes; zero with weights.
+    """Return the gain in log-likelihood if no two links join the same nodes; zero with weights.
 
     Poisson numbers of links allow several between two nodes, and links from a node to itself. In a
     community of ten nodes of which most are linked, this underrates the links by a third, so that

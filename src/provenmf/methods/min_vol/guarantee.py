@@ -45,7 +45,7 @@ MOST_PASSES = 100  # over the rows; about k of them find the answer
 
 
 def certify(fit: Fit) -> Certificate:
-    """Check whether the weights are sufficiently scattered, as far as polynomial time decides."""
+    """Check, as far as polynomial time allows, whether the weights are sufficiently scattered."""
     return Certificate(fit.method, checks=(scattered(fit),))
 
 
