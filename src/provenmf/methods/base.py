@@ -417,7 +417,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         blocks: Blocks,
         factorization: Factorization,
         rows: Rows | None = None,
-        **options: bool,
+        **options: Any,
     ) -> Fit:
         """Return the fit as certificates take it; `rows` are its weights beside the data.
 

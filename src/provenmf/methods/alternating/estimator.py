@@ -201,7 +201,7 @@ class AlternatingFactorizer(Factorizer):
         blocks: Blocks,
         factorization: Factorization,
         rows: Rows | None = None,
-        **options: bool,
+        **options: Any,
     ) -> Fit:
         if isinstance(blocks, ObservedBlocks):
             return ObservedFit(blocks, factorization, **options | {"products": False})
