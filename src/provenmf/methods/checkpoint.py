@@ -13,12 +13,9 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from numbers import Real
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import provenmf
 from provenmf.budget import set_inside
@@ -28,6 +25,7 @@ from provenmf.errors import InvalidInput, UnreadableFile, warn_user
 from provenmf.io.files import existing, parsing, write_aside
 from provenmf.io.records import load_snapshot, save_snapshot
 from provenmf.methods.run import present_keeper
+from provenmf.methods.traits import plain
 
 IDENTITY = "fit.json"
 # Writing takes at most 1 / SHARE of the time, unless every iteration is to be kept.
@@ -237,22 +235,5 @@ def keeper_of(estimator: Any, blocks: Blocks, checkpoint: str | Path | Checkpoin
     }
     for name, value in parameters.items():
         if name not in FREE:
-            identity[f"parameter {name}"] = recognizable(value)
+            identity[f"parameter {name}"] = json.dumps(plain(value))
     return Keeper(checkpoint, identity)
-
-
-def recognizable(value: object) -> str:
-    """Return a short text that identifies a value; arrays by a hash of their bytes."""
-    if isinstance(value, np.ndarray):
-        digest = blake2b(np.ascontiguousarray(value).tobytes(), digest_size=8).hexdigest()
-        return f"array {value.shape} {value.dtype} {digest}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(recognizable(item) for item in value)}]"
-    if isinstance(value, np.random.RandomState):
-        return "RandomState"  # the seed that it gave is kept
-    if isinstance(value, np.generic):
-        value = value.item()
-    try:
-        return json.dumps(value)
-    except TypeError:
-        return type(value).__name__ + " " + str(value)

@@ -8,6 +8,7 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -185,19 +186,25 @@ NOT_RECORDED = ("callback", "on_interrupt")
 
 
 def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters as JSON can hold them, arrays by a short description."""
-
-    def plain(value: object) -> Any:
-        if isinstance(value, np.ndarray):
-            return f"array of shape {value.shape}"
-        if isinstance(value, np.generic):  # as a search over np.arange(2, 9) gives them
-            value = value.item()
-        try:
-            return json.loads(json.dumps(value))
-        except TypeError:
-            return repr(value)
-
+    """Return the parameters that a record keeps, as JSON can hold them."""
     return {name: plain(value) for name, value in parameters.items() if name not in NOT_RECORDED}
+
+
+def plain(value: object) -> Any:
+    """Return a value as JSON can hold it; arrays by shape, type and a hash of their bytes."""
+    if isinstance(value, np.ndarray):
+        digest = blake2b(np.ascontiguousarray(value).tobytes(), digest_size=8).hexdigest()
+        return f"array {value.shape} {value.dtype} {digest}"
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.random.RandomState):
+        return "RandomState"  # its address says nothing
+    if isinstance(value, np.generic):  # as a search over np.arange(2, 9) gives them
+        value = value.item()
+    try:
+        return json.loads(json.dumps(value))
+    except TypeError:
+        return f"{type(value).__name__} {value}"
 
 
 def versions() -> dict[str, str]:

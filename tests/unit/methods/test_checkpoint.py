@@ -112,7 +112,7 @@ def test_a_fit_without_a_seed_keeps_the_one_with_which_it_began(tmp_path):
         (HALS(4, max_iter=3), X + (np.arange(80) == 7)[:, None] * 1e-9, "its data is"),
         (HALS(3, max_iter=3), X, "its parameter n_components is 4, not 3"),
         (ANLS(4, max_iter=3), X, "its method is HALS"),
-        (HALS(4, max_iter=3, init=X[:4].copy()), X, "its parameter init is null, not array"),
+        (HALS(4, max_iter=3, init=X[:4].copy()), X, "its parameter init is null, not .array"),
     ],
 )
 def test_another_fit_is_refused(model, data, named, tmp_path):
