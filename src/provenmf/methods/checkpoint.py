@@ -221,12 +221,8 @@ FREE = ("max_iter", "certify", "verbose", "callback", "on_interrupt")
 
 def keeper_of(estimator: Any, blocks: Blocks, checkpoint: str | Path | Checkpoint) -> Keeper:
     """Return the checkpoint of this fit; refuse a folder that belongs to another one."""
-    if isinstance(checkpoint, (str, Path)):
-        checkpoint = Checkpoint(checkpoint)
     if not isinstance(checkpoint, Checkpoint):
-        raise InvalidInput(
-            "is not a folder", argument="checkpoint", value=checkpoint, remedy="give a path"
-        )
+        checkpoint = Checkpoint(checkpoint)
     parameters = estimator.get_params(deep=False)
     identity = {
         "method": type(estimator).__name__,
