@@ -155,6 +155,8 @@ def test_components_that_are_not_the_named_rows_prove_nothing(method):
         replace(record, anchors=elsewhere),
         replace(record, anchors=record.anchors[:2]),
         replace(record, anchors=record.anchors + 30),
+        replace(record, anchors=record.anchors - 30),
+        replace(record, anchors=record.anchors * 1.0),
         replace(record, components=record.components * 1.001),
     ):
         certificate = model._certify(Fit(as_blocks(X), forged, model._constraint))
