@@ -206,7 +206,120 @@ def proportional(rng: np.random.Generator, seed: int) -> Null:
     return np.maximum(np.concatenate([X, copies], axis=1), 0), 3, 1, False
 
 
+# Kinds that an adversary would try
+
+
+def more_than_true(seed: int, true: int = TRUE) -> int:
+    """Return 1, 2 or 5 components more than there are."""
+    return true + (1, 2, 5)[seed % 3]
+
+
+def sums_of_columns(rng: np.random.Generator, seed: int) -> Null:
+    """Four independent columns and noisy sums of every two, three and four of them."""
+    n = rows(seed)
+    own = rng.gamma(2.0, 1.0, (n, 4)) * rng.gamma(2.0, 1.0, 4)
+    sets = np.array([[bits >> j & 1 for j in range(4)] for bits in range(1, 16)], dtype=float)
+    X = own @ sets.T
+    return (
+        np.maximum(X + 0.1 * X.std(axis=0) * rng.standard_normal(X.shape), 0),
+        (more_than_true(seed, 4)),
+        4,
+        False,
+    )
+
+
+def mixed_scales(rng: np.random.Generator, seed: int) -> Null:
+    """Three components in columns of units a million apart, in rows of sizes a thousand apart."""
+    n = rows(seed)
+    X = drawn(rng, n, D, profiles(rng, TRUE), False)
+    scaled = X * 10.0 ** rng.uniform(-3, 3, D) * 10.0 ** rng.uniform(-1.5, 1.5, (n, 1))
+    return scaled, more_than_true(seed), TRUE, False
+
+
+def sparse_counts(rng: np.random.Generator, seed: int) -> Null:
+    """Three components, ten counts a row in 60 columns."""
+    mean = rng.dirichlet(np.full(TRUE, 0.5), rows(seed)) @ profiles(rng, TRUE, 60)
+    return rng.poisson(10 * mean).astype(float), more_than_true(seed), TRUE, True
+
+
+def dropout(rng: np.random.Generator, seed: int) -> Null:
+    """Three components, of which shares of 30 to 90 % of the entries of a row are lost."""
+    n, counts = rows(seed), bool(seed % 2)
+    X = drawn(rng, n, D, profiles(rng, TRUE), counts)
+    return (
+        X * (rng.random(X.shape) > rng.uniform(0.3, 0.9, (n, 1))),
+        more_than_true(seed),
+        (TRUE),
+        counts,
+    )
+
+
+def correlated_noise(rng: np.random.Generator, seed: int) -> Null:
+    """Three components, and noise whose columns are correlated at random, by .2 on average."""
+    n = rows(seed)
+    mean = D * rng.dirichlet(np.full(TRUE, 0.5), n) @ profiles(rng, TRUE)
+    noise = rng.standard_normal((n, 25)) @ rng.standard_normal((25, D)) / 5
+    return np.maximum(mean + 0.1 * noise, 0), more_than_true(seed), TRUE, False
+
+
+def six_components(rng: np.random.Generator, seed: int) -> Null:
+    """Six components in 60 columns."""
+    counts = bool(seed % 2)
+    return (
+        drawn(rng, rows(seed), 60, profiles(rng, 6, 60), counts),
+        more_than_true(seed, 6),
+        6,
+        (counts),
+    )
+
+
+def pareto_sizes(rng: np.random.Generator, seed: int) -> Null:
+    """Two components in rows whose sizes have no mean."""
+    n, counts = rows(seed), bool(seed % 2)
+    size = 1 + rng.pareto(1.0, (n, 1))
+    mean = 20 * size * (rng.dirichlet(np.full(2, 0.5), n) @ profiles(rng, 2))
+    X = rng.poisson(mean).astype(float) if counts else mean * rng.gamma(25.0, 0.04, (n, D))
+    return X, more_than_true(seed, 2), 2, counts
+
+
+def spikes(rng: np.random.Generator, seed: int) -> Null:
+    """One profile, and in each row one random column twenty times as large."""
+    n, counts = rows(seed), bool(seed % 2)
+    mean = np.tile(rng.gamma(2.0, 2.0, D), (n, 1))
+    mean[np.arange(n), rng.integers(D, size=n)] *= 20
+    X = rng.poisson(mean).astype(float) if counts else mean * rng.gamma(25.0, 0.04, (n, D))
+    return X, more_than_true(seed, 1), 1, counts
+
+
+def shares(rng: np.random.Generator, seed: int) -> Null:
+    """Dirichlet shares of one profile, and Dirichlet-multinomial counts: columns exclude others."""
+    n, counts = rows(seed), bool(seed % 2)
+    X = rng.dirichlet(rng.gamma(1.0, 1.0, D) + 0.05, n)
+    return rng.multinomial(50, X).astype(float) if counts else X, more_than_true(seed, 1), 1, counts
+
+
+def rankings(rng: np.random.Generator, seed: int) -> Null:
+    """Places of twelve items of unequal worth, each row a ranking of its own."""
+    X = rng.gumbel(size=(rows(seed), 12)) + rng.standard_normal(12)
+    return X.argsort(axis=1).argsort(axis=1).astype(float), more_than_true(seed, 1), 1, False
+
+
+def answers(rng: np.random.Generator, seed: int) -> Null:
+    """Answers from 1 to 5 by people who agree to different degrees and to nothing in particular."""
+    agreement = rng.standard_normal((rows(seed), 1)) + rng.standard_normal(15)
+    X = np.clip(np.round(3 + agreement + rng.standard_normal((rows(seed), 15))), 1, 5)
+    return X, 2 + seed % 3, 2, bool(seed % 2)
+
+
 # Rows that depend on each other, though no groups are named
+
+
+def periodic(rng: np.random.Generator, seed: int) -> Null:
+    """Rows without structure that come back every fifty rows, a little changed."""
+    counts, n = bool(seed % 2), rows(seed)
+    X = np.tile(independent(rng, 50, counts), (n // 50, 1))
+    X = X + 0.2 * X.std(axis=0) * rng.standard_normal(X.shape)
+    return np.maximum(np.round(X) if counts else X, 0), 3, 1, counts
 
 
 def copies(times: int, noise: float) -> Draw:
@@ -295,4 +408,16 @@ def kinds(folder: Path | None) -> dict[str, Draw]:
         "10 copies of rows": copies(10, 0.0),
         "50 measurements": copies(50, 1.0),
         "a walk": a_walk,
+        "sums of columns": sums_of_columns,
+        "mixed scales": mixed_scales,
+        "sparse counts": sparse_counts,
+        "dropout": dropout,
+        "correlated noise": correlated_noise,
+        "six components": six_components,
+        "sizes without mean": pareto_sizes,
+        "spikes": spikes,
+        "shares of a whole": shares,
+        "rankings": rankings,
+        "answers from 1 to 5": answers,
+        "periodic": periodic,
     }

@@ -58,6 +58,20 @@ def worse_than_zero(case, value):
     return in_words(case, value) and case.relative_error[1] > 1 - Fraction(1, 10**12)
 
 
+@sentence(r"The fit is exact up to rounding\.")
+def exact_fit(case):
+    return case.relative_error[0] <= Fraction(1, 10**7)
+
+
+@sentence(
+    r"The relative error is {N}, and hardly less is possible: no factorization of this rank lowers "
+    r"it by more than {N}\."
+)
+def least_possible(case, value, gain):
+    gained = case.relative_error[0] - case.best_error
+    return in_words(case, value) and Fraction(gain) >= gained and float(gain) <= 0.01 * float(value)
+
+
 @sentence(
     r"The relative error is {N}; no factorization of this rank is below {N}, so a better fit could "
     r"lower it by at most {N}\."
@@ -137,14 +151,12 @@ def partly(case, count, k):
     return int(k) == len(parts)
 
 
-@sentence(r"The parts are unique nearby: small changes of them cannot give the same product\.")
+@sentence(
+    r"The parts are unique nearby: small changes of them cannot give the same product, but another "
+    r"product may fit the data as well\."
+)
 def nearby(case):
     return case.rounded.rigid and statements.pair_freedom(case.rounded) == 0
-
-
-@sentence(r"Another product may fit the data as well\.")
-def another(case):
-    return None
 
 
 @sentence(
@@ -157,8 +169,8 @@ def not_unique(case, degrees):
 
 
 @sentence(
-    r"Another fit has an error that is (?:no larger|{N} % larger), and none of its parts is within "
-    r"{N} degrees of part (\d+): the data alone do not fix it\."
+    r"Another fit has an error that is (?:no larger|at most {N} % larger), and none of its parts "
+    r"is within {N} degrees of part (\d+): the data alone do not fix it\."
 )
 def exhibited(case, percent, degrees, part):
     turns = case.certificate.measures["other_fit_turn_degrees"]
@@ -320,11 +332,11 @@ def corners(case, count, k, within, scaled):
 
 
 @sentence(
-    r"The factors (?:explain ([0-9.]+) % of the deviance from|fit worse than) independent rows and "
-    r"columns(?: would)?; better weights alone, or better components alone, would lower the "
-    r"divergence by at most {N} %\."
+    r"The factors (?:explain ([0-9.]+) % of the deviance from|fit (worse than|as well as)) "
+    r"independent rows and columns(?: would)?; better weights alone, or better components alone, "
+    r"would lower the divergence by at most {N} %\."
 )
-def deviance(case, percent, most):
+def deviance(case, percent, how, most):
     """Recompute the deviance of the factors, and try steps of expectation-maximization."""
     rows = case.rows.astype(np.longdouble)
     product = case.weights.astype(np.longdouble) @ case.components.astype(np.longdouble)
@@ -337,7 +349,9 @@ def deviance(case, percent, most):
     if not enough or not statements.divergence_gap(case, gap):
         return False
     if percent is None:
-        return bool(reached > worst * (1 - 1e-12))
+        if how == "worse than":
+            return bool(reached > worst * (1 - 1e-12))
+        return bool(abs(reached / worst - 1) <= 0.0006)
     return bool(abs(100 * (1 - reached / worst) - float(percent)) <= 0.06)
 
 

@@ -92,8 +92,12 @@ def test_an_unknown_statement_stops_the_attack():
         "The relative error is 0.1.",
         "The relative error is 0.1; no factorization of this rank is below 0.9, so a better fit "
         "could lower it by at most 2.",
+        "The relative error is 0.1, and hardly less is possible: no factorization of this rank "
+        "lowers it by more than 1e-9.",
+        "The fit is exact up to rounding.",
         "The part is unique: no other nonnegative part has the same product.",
-        "The parts are unique nearby: small changes of them cannot give the same product.",
+        "The parts are unique nearby: small changes of them cannot give the same product, but "
+        "another product may fit the data as well.",
         "Some weights are negative, so this is not a nonnegative factorization.",
         "The weights are not unique: some components are combinations of others.",
         "Nothing is proved about the parts themselves on this data.",

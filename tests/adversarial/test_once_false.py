@@ -143,7 +143,7 @@ def test_unique_nearby_is_about_the_product():
     record = Factorization("hals", weights, components)
     said = judged(rows, record, uniqueness(Fit(as_blocks(rows), record)))
     assert any("unique nearby" in text for text in said)
-    assert all("Another product may fit" in text for text in said if "unique nearby" in text)
+    assert all("another product may fit" in text for text in said if "unique nearby" in text)
     assert not any("no other 3" in text for text in said)
 
 

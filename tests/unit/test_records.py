@@ -108,8 +108,8 @@ def test_the_verdict_comes_first_and_says_the_same_everywhere():
         measures={"relative_error": 0.1584},
     )
     assert certificate.verdict == (
-        "The relative error is 0.1584; no factorization of this rank is below 0.158, so "
-        "a better fit could lower it by at most 0.00042. The anchors are proved."
+        "The relative error is 0.1584, and hardly less is possible: no factorization of this rank "
+        "lowers it by more than 0.00042. The anchors are proved."
     )
     assert certificate.to_dict()["verdict"] == certificate.verdict
     printed = " ".join(str(certificate).split())

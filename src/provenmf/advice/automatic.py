@@ -11,6 +11,7 @@ import numpy as np
 from provenmf.advice.diagnose import advised_methods, applies, relative_error
 from provenmf.advice.number import settled_number
 from provenmf.arguments import checked
+from provenmf.certificate import uniqueness
 from provenmf.data import as_blocks
 from provenmf.data.door import are_counts
 from provenmf.errors import InvalidInput
@@ -172,13 +173,15 @@ def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
 def _polished(task: _Task, options: dict[str, Any]) -> Factorization:
     """Fit HALS, and small data also from other starts; return the best fit.
 
-    Only the best of these fits is certified.
+    Only the best of these fits is certified. Its certificate says how far its parts are from those
+    of the others, if these fit nearly as well.
     """
     one_start = "init" in options or np.prod(as_blocks(task.X).shape) > SETTINGS.most_entries
     if one_start:
         return task.fit(POLISHED, POLISHED, options).factorization_
     quiet = options | {"certify": False}
-    best = task.fit(POLISHED, POLISHED, quiet)
+    fits = [task.fit(POLISHED, POLISHED, quiet)]
+    best = fits[0]
     for init in SETTINGS.other_starts:
         if best.factorization_.stop_reason is StopReason.INTERRUPTED:
             break
@@ -189,12 +192,19 @@ def _polished(task: _Task, options: dict[str, Any]) -> Factorization:
             continue
         if other.factorization_.stop_reason is StopReason.INTERRUPTED:
             break
+        fits.append(other)
         if other.reconstruction_err_ < best.reconstruction_err_ * (1 - SETTINGS.allowance / 10):
             best = other
     found = best.factorization_
     if not options.get("certify", True):
         return found
-    certificate = best._statements(best._measured(best._blocks(task.X, reset=False), found))
+    blocks = best._blocks(task.X, reset=False)
+    fit = best._measured(blocks, found)
+    certificate = best._statements(fit)
+    rest = [one.factorization_ for one in fits if one is not best]
+    if rest:
+        others = [best._measured(blocks, other, products=False) for other in rest]
+        certificate = certificate.join(uniqueness.compare(fit, others))
     parameters = {**found.parameters, "certify": True}
     return replace(found, certificate=certificate, parameters=parameters)
 

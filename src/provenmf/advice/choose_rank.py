@@ -21,7 +21,7 @@ from provenmf.arguments import checked
 from provenmf.budget import generator
 from provenmf.certificate.evidence import confirm_components, equal_rows, split_units
 from provenmf.data import as_blocks
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, counted
 from provenmf.results.certificate import finite_or_none
 from provenmf.results.display import plot_curves, table_lines, wrapped
 
@@ -41,7 +41,7 @@ class Settings:
     held_out: float = 0.1  # share of the entries
     as_good: float = 0.01  # held-out errors within this share of the least one are as good
     judged: int = 5  # most numbers whose components are judged by unseen rows
-    doubt: float = 1e-3  # error probability of the lower bound, for all of these together
+    doubt: float = 1e-3  # error probability of the lower bound
 
 
 SETTINGS = Settings()
@@ -143,7 +143,11 @@ class RankChoice:
     @property
     def verdict(self) -> str:
         """The answer in a sentence or two."""
-        bound = f" There are at least {self.at_least} (99.9 %)." if self.at_least else ""
+        bound = (
+            " Rows that were not used to find them confirm at least "
+            f"{counted(self.at_least, 'component')} (99.9 % sure if rows are independent)."
+        )
+        bound = bound if self.at_least else ""
         if self.range is None:
             return "The evidence supports no number of components among those tried." + bound
         low, high = self.range
@@ -333,7 +337,7 @@ def judge(
         found = confirm_components(
             values, lambda rows: versions[rows[0]], whole, counts=counts, random_state=seed
         )
-        sure = SETTINGS.doubt / SETTINGS.judged
+        sure = SETTINGS.doubt / len(ranks)  # which of them are judged depends on the same rows
         probabilities = [found.error_probabilities[j] for j in found.confirmed]
         return len(found.confirmed), sum(p <= sure for p in probabilities)
 

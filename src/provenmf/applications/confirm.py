@@ -145,7 +145,7 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
         side = max(1, int(np.sqrt(len(places) / TILES)))
         line, column = np.divmod(places, result.image_shape[1])
         groups = (line // side) * result.image_shape[1] + column // side
-    evidence = confirm_components(
+    return confirm_components(
         pixels,
         lambda rows: spectra_again(pixels[rows], result),
         result.endmembers,
@@ -155,9 +155,9 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
         entries="spectra",
         noun="material",
         row="pixel",
+        unit="tile" if tiles else "group",
         random_state=seed,
     )
-    return replace(evidence, units="tiles of pixels") if tiles else evidence
 
 
 def _tumors(counts: Any, result: Any, groups: Any, seed: int) -> Evidence:

@@ -36,6 +36,7 @@ Find = Callable[[NDArray[np.intp]], ArrayLike]
 Distance = Callable[[Floats, Floats], float]
 
 FEWEST_UNITS = 20  # rows or groups; with fewer no component could be confirmed
+HAS_MISSING = "the data have missing entries; fill them in or leave out their rows"
 ALIKE = 0.8  # cosine of what two halves show, as for resampled components
 
 
@@ -51,6 +52,7 @@ def confirm_components(
     entries: str = "",
     noun: str = "component",
     row: str = "row",
+    unit: str = "group",
     ways: int = 1,
     random_state: int = 0,
 ) -> Evidence:
@@ -74,6 +76,8 @@ def confirm_components(
     measure, entries, noun, row : str
         Unit of the distance, what it compares, names of a component and of a row, for the
         sentences.
+    unit : str
+        What a group is called: "tile" of pixels.
     ways : int
         Ways to find components among which the whole data have chosen for `find`.
     random_state : int
@@ -88,9 +92,11 @@ def confirm_components(
     data = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     units = equal_rows(data) if groups is None else numbered_units(groups, data.shape[0])
     n_units = int(units.max(initial=-1)) + 1
+    what = counted(n_units, f"different {row}")
     if groups is not None:
-        words["units"] = f"groups of {row}s"
-    reason = _reason(data, n_units, len(whole), row, words.get("units", f"different {row}s"))
+        words["units"] = f"{unit}s of {row}s"
+        what = f"{counted(n_units, unit)} of {row}s"
+    reason = _reason(data, n_units, what, counted(len(whole), noun), len(whole))
     if reason:
         return without_judgement(len(whole), n_units, reason, words)
     rng = np.random.default_rng(random_state)
@@ -195,22 +201,21 @@ def numbered_units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
     return np.unique(named, return_inverse=True)[1].astype(np.intp)
 
 
-def _reason(data: Rows, n_units: int, k: int, row: str, what: str) -> str:
-    """Return why components cannot be judged; empty if they can."""
+def _reason(data: Rows, n_units: int, units: str, components: str, k: int) -> str:
+    """Return why k components cannot be judged; empty if they can."""
     n, d = data.shape
     values = data.data if sp.issparse(data) else data
     if not np.isfinite(values).all():
-        return "the data have missing entries; fill them in or leave out their rows"
+        return HAS_MISSING
     if not values.any():
         return "all entries are zero"
     if n_units < FEWEST_UNITS:
-        return f"there are {n_units} {what}, and {FEWEST_UNITS} are needed"
+        return f"there {'is' if n_units == 1 else 'are'} {units}, and {FEWEST_UNITS} are needed"
+    need = f"{components} {'needs' if k == 1 else 'need'} at least"
     if k > n // 2:
-        return f"half of the {n} {row}s are fewer than {k}; use a smaller number"
+        return f"{need} {2 * k} rows, and there are {n}"
     if d < max(k + 1, 3):
-        return (
-            f"{d} columns are too few to predict some of them from the others; use fewer than {k}"
-        )
+        return f"{need} {max(k + 1, 3)} columns, and the data have {d}"
     return ""
 
 

@@ -60,7 +60,7 @@ class Settings:
     first: int = 125  # units that judge; then as many again as have judged, until beyond doubt
     fair: int = 1000  # that judge a component before it may be given up
     most: int = 8000  # of each half
-    beyond_doubt: float = 1e-4  # error probability from which no more rows are asked
+    beyond_doubt: float = 2e-5  # error probability from which no more rows are asked
     # Rows of the half that finds, to choose rivals and clip: fewer of more entries.
     trial_rows: tuple[int, int] = (100, 400)
     # Prior strengths tried in the half that finds, in counts: entries that vary far more than

@@ -46,7 +46,7 @@ SHARE = 0.999  # of the longest possible move, so that no entry becomes zero
 NOTICEABLE = 1e-3  # degrees that another factorization must turn a part to be shown
 LEFT_OUT = 'left out of a fit, where it would take longer than the fit: certify="full" tries it'
 UNIQUE_NEARBY = (
-    "The parts are unique nearby: small changes of them cannot give the same product. Another "
+    "The parts are unique nearby: small changes of them cannot give the same product, but another "
     "product may fit the data as well."
 )
 
@@ -128,11 +128,11 @@ def examine(
     reason = _obstacle(weights, components)
     if reason:
         return Uniqueness(reason=reason)
+    if len(components) == 1:
+        return Uniqueness(everywhere=True, in_all=1)
     if not affords(_seconds_of(weights.sum(len), *components.shape)):
         return Uniqueness(reason=LEFT_OUT)
     entries = Entries(weights.array(), components)
-    if entries.k == 1:
-        return Uniqueness(everywhere=True, in_all=1)
     if not all(has_independent_rows(f, entries.k) for f in (entries.weights.T, entries.components)):
         return Uniqueness(reason="weights or components are not seen to be independent")
     return _settled(entries)
@@ -214,7 +214,7 @@ def _obstacle(weights: Rows, components: NDArray[np.floating]) -> str:
         return "only for factors without negative entries"
     if not (used.all() and components.any(axis=1).all()):
         return "a component is zero or has no weight"
-    if k > MOST_COMPONENTS or size + components.size > MOST_ENTRIES:
+    if k > MOST_COMPONENTS or k > 1 and size + components.size > MOST_ENTRIES:
         return f"not tried beyond {MOST_COMPONENTS} components or {MOST_ENTRIES:.0e} entries"
     return ""
 
@@ -250,6 +250,7 @@ def components_in_all(entries: Entries) -> int:
 
 OTHERS, EXHIBITION = "other fits have these parts", "exhibition"
 TURNED = 5.0  # degrees of a part from all parts of another fit
+LEAST_EXCESS = 0.01  # percent; smaller ones are not told exactly
 CLOSE = 0.01  # share by which the error of another fit may be larger and still count as close
 
 
@@ -281,7 +282,8 @@ def compare(fit: Fit, others: Sequence[Fit]) -> Certificate:
         )
         check = Check(OTHERS, EXHIBITION, "holds", largest, TURNED, in_words=words)
         return Certificate(fit.method, (check,), measures=measures)
-    error = f"{rounded_up(100 * more)} % larger" if more > 0 else "no larger"
+    percent = rounded_up(max(100 * more, LEAST_EXCESS))
+    error = f"at most {percent} % larger" if more > 0 else "no larger"
     words = (
         f"Another fit has an error that is {error}, and none of its parts is within "
         f"{rounded_down(largest, 2)} degrees of part {part}: the data alone do not fix it."

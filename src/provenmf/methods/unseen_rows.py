@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from provenmf.certificate.evidence import confirm_components, numbered_units, without_judgement
+from provenmf.certificate.evidence import (
+    HAS_MISSING,
+    confirm_components,
+    equal_rows,
+    numbered_units,
+    without_judgement,
+)
 from provenmf.data import Blocks
 from provenmf.data.memory import ObservedBlocks
 from provenmf.linalg.norms import unit_rows
@@ -36,8 +42,7 @@ def evidence_on_rows(
     """Judge a factorization by its own method and parameters; `blocks` are its data."""
     n, k = blocks.n_rows, result.n_components
     if isinstance(blocks, ObservedBlocks):
-        reason = "the data have missing entries"
-        return without_judgement(k, n, reason, {"noun": noun, "row": row})
+        return without_judgement(k, n, HAS_MISSING, {"noun": noun, "row": row})
     chosen = np.arange(n)
     if n > MOST_ROWS:
         rng = np.random.default_rng(random_state)
@@ -71,9 +76,10 @@ def dependence_of_rows(
     """Say whether the residuals of neighboring rows are more alike than those of any two rows.
 
     The mean cosine of neighbors is compared with that after random permutations. `data` are those
-    `rows` of the factorized matrix.
+    `rows` of the factorized matrix; of equal rows, which judge together anyway, the first counts.
     """
-    some = slice(max(2, min(NEIGHBORS, NEIGHBORING_ENTRIES // data.shape[1])))
+    some = np.sort(np.unique(equal_rows(data), return_index=True)[1])
+    some = some[: max(2, min(NEIGHBORS, NEIGHBORING_ENTRIES // data.shape[1]))]
     left = as_dense(data[some]) - result.weights[rows[some]] @ result.components
     left = unit_rows(left - left.mean(axis=0))
     gram, order = left @ left.T, np.arange(len(left))

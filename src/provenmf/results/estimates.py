@@ -107,7 +107,8 @@ class Evidence:
         """Return the evidence in plain words, most important first, with what to do."""
         k, many = len(self.judgements), plural(self.noun)
         if self.reason:
-            return [f"The {many} cannot be judged on unseen {self.row}s: {self.reason}."]
+            who = self.noun if k == 1 else many
+            return [f"The {who} cannot be judged on unseen {self.row}s: {self.reason}."]
         real, rows = self.confirmed, f"{self.row}s that were not used to find {_them(k)}"
         fewer = "try" if k == 1 else f"try fewer {many} or"
         if not real and all(self._predicts(j) for j in range(k)):
@@ -185,8 +186,8 @@ class Evidence:
         else:
             who = f"{which}{self.noun} is" if len(real) == 1 else f"{who} are"
             text = (
-                f"{who[0].upper()}{who[1:]} {size} off by chance{largest}, {shown}; a bias that "
-                "both halves have is not included"
+                f"{who[0].upper()}{who[1:]} {size} off by chance{largest}, {shown}, plus any bias "
+                "that both halves share"
             )
         if typical > LARGE.get(self.measure, math.inf):
             text += f": rely on the largest entries only, or use more {self.row}s"

@@ -27,6 +27,8 @@ ABOUT_PARTS = {"unique_components", "other_fit_mixing"}
 OF_NO_PARTS = {"projections", "Eckart-Young"}
 WARNINGS = {"fingerprint", "definition", "observed entries"}
 MOST_SENTENCES = 3
+ROUNDING = 1e-12  # relative errors of exact fits
+LITTLE = 0.005  # share of the error that is not worth another fit
 
 
 def verdict(certificate: Certificate) -> str:
@@ -97,10 +99,11 @@ def fit_sentences(certificate: Certificate) -> list[str]:
             for factor in ("weights", "components")
         ]
         share = max(gaps) / divergence if divergence > 0 else 0.0
-        percent = f"{100 * max(explained, 0.0):.1f} %"
+        percent = f"{100 * explained:.1f} %"
         fit = f"The factors explain {percent} of the deviance from independent rows and columns"
-        if explained <= -0.0005:
-            fit = "The factors fit worse than independent rows and columns would"
+        if explained < 0.0005:
+            how = "worse than" if explained <= -0.0005 else "as well as"
+            fit = f"The factors fit {how} independent rows and columns would"
         return [
             f"{fit}; better weights alone, or better components alone, would lower the divergence "
             f"by at most {rounded_up(100 * share)} %."
@@ -115,8 +118,15 @@ def fit_sentences(certificate: Certificate) -> list[str]:
         return [f"{text}."]
     if error > 1:
         return [f"{text}: all zeros would be nearer to the data than this product."]
+    if error <= ROUNDING:
+        return ["The fit is exact up to rounding."]
     if lower == 0:
         return [f"{text}; nothing rules out an exact fit of this rank."]
+    if gap <= LITTLE * error:
+        return [
+            f"{text}, and hardly less is possible: no factorization of this rank lowers it by more "
+            f"than {rounded_up(gap)}."
+        ]
     return [
         f"{text}; no factorization of this rank is below {rounded_down(lower)}, so a better fit "
         f"could lower it by at most {rounded_up(gap)}."

@@ -8,6 +8,7 @@ from provenmf import factorize
 from provenmf.advice.number import spectrum_of
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.results.verdict import statements
 
 
 def separable(k=3, noise=0.0):
@@ -84,6 +85,17 @@ def test_the_best_of_three_starts_is_kept():
     assert found.certificate is not None
     given = factorize(X, 9, init="cones", random_state=0)
     assert relative_error(X, given) == pytest.approx(errors["cones"])
+
+
+def test_another_start_that_fits_as_well_with_other_parts_is_exhibited():
+    """Such data do not fix their parts, even where these are unique for their product."""
+    said = factorize(np.random.default_rng(0).random((60, 20)), 5, random_state=0)
+    assert "of another fit" in next(
+        c.note for c in said.certificate.checks if c.name == "other fits have these parts"
+    )
+    assert "the data alone do not fix it" in said.certificate.verdict
+    clear = np.eye(3, 9)[np.arange(60) % 3] + 0.05 * np.random.default_rng(0).random((60, 9))
+    assert "of a part of every other fit" in " ".join(statements(factorize(clear, 3).certificate))
 
 
 def test_weak_components_are_counted():

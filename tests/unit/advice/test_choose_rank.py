@@ -35,7 +35,7 @@ def test_the_planted_number_is_found_and_explained(found):
     assert {c.name for c in found.criteria} == {"held-out error", "unseen rows", "spectrum"}
     assert "agree on 3 components" in found.verdict
     large = choose_rank(planted(3, 300, 30), range(1, 6))
-    assert found.at_least <= 3 and "at least 3 (99.9 %)" in large.verdict
+    assert found.at_least <= 3 and "confirm at least 3 components" in large.verdict
 
 
 def test_errors_are_above_the_floor(found):

@@ -90,6 +90,14 @@ def test_error_bars_of_unconfirmed_components_get_a_note():
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_equal_rows_are_not_doubted():
+    """Rows of zeros at the end of a file were said to have similar residuals; they judge once."""
+    rng = np.random.default_rng(0)
+    rows = np.zeros((200, 20))
+    rows[:100] = rng.dirichlet([0.3] * 3, 100) @ rng.random((3, 20)) + 0.05 * rng.random((100, 20))
+    assert not evidence_of(rows).doubt
+
+
 def test_a_series_is_doubted():
     """Of 40 walks without structure 29 had components confirmed, and all were doubted."""
     rng = np.random.default_rng(2)

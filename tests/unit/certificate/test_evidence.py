@@ -102,11 +102,20 @@ def test_rows_of_a_group_count_once():
 @pytest.mark.parametrize(
     "X, k, reason",
     [
-        (np.ones((30, 5)), 2, "1 different rows"),
-        (np.arange(90.0).reshape(30, 3), 4, "columns are too few"),
+        (np.ones((30, 5)), 2, "there is 1 different row,"),
+        (
+            np.arange(90.0).reshape(30, 3),
+            4,
+            "4 components need at least 5 columns, and the data have 3",
+        ),
+        (np.ones((30, 1)) * np.arange(30.0)[:, None], 1, "1 component needs at least 3 columns"),
         (np.zeros((30, 8)), 2, "all entries are zero"),
         (np.full((30, 8), np.nan), 2, "missing entries"),
-        (np.arange(1500.0).reshape(30, 50), 20, "fewer than 20; use"),
+        (
+            np.arange(1500.0).reshape(30, 50),
+            20,
+            "20 components need at least 40 rows, and there are 30",
+        ),
     ],
 )
 def test_what_cannot_be_judged_says_why(X, k, reason):
@@ -257,7 +266,7 @@ def test_components_of_no_application_are_off_by_chance_and_bias():
     evidence = Evidence(("confirmed",) * 3, (0.01,) * 3, (2.0, 3.0, 8.0))
     assert evidence.sentences()[1] == (
         "The components are about 1.5 degrees off by chance (component 3: 4), as two halves of the "
-        "rows show; a bias that both halves have is not included."
+        "rows show, plus any bias that both halves share."
     )
 
 

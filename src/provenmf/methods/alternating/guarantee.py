@@ -165,8 +165,8 @@ def certify_observed(fit: ObservedFit, penalties: Penalties) -> Certificate:
         "unknown",
         value=1 - fit.given.share,
         note="share of the entries; what is said about the error is about the observed ones",
-        in_words=f"{1 - fit.given.share:.2%} of the entries are missing, and how large the error "
-        "is there is not known.",
+        in_words=f"{100 * (1 - fit.given.share):.2f} % of the entries are missing, and how large "
+        "the error is there is not known.",
     )
     if fit.norm == 0:
         return Certificate(fit.method, (missing,), measures={"error": fit.error * fit.unit})

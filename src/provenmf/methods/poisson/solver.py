@@ -150,10 +150,11 @@ def descend(counts: Counts, start: Factors, run: Run, tol: float) -> Factors:
         ahead = partial(beyond, length=length, floor=floor)
         candidate = new_weights.map(ahead, weights) if length else new_weights
         improved, divergence = counts.better_features(candidate, features_ahead, floor)
+        at_rounding = divergence > divergences[-1] and length == 0.0
         if divergence > divergences[-1]:
             weights_ahead, features_ahead = weights, features = best
             extrapolation.shorter()
-            length = 0.0  # a plain iteration next: it cannot raise the divergence
+            length = 0.0  # a plain iteration next: only rounding can raise the divergence
         else:
             features_ahead = beyond(improved, features, extrapolation.length, floor)
             weights_ahead, weights, features = candidate, new_weights, improved
@@ -162,7 +163,7 @@ def descend(counts: Counts, start: Factors, run: Run, tol: float) -> Factors:
             length = extrapolation.length
             divergences.append(divergence)
         run.record(divergence=divergences[-1], length=length)
-        if divergences[-1] <= exact or settled(divergences, tol):
+        if at_rounding or divergences[-1] <= exact or settled(divergences, tol):
             run.stop(StopReason.CONVERGED)
     return Factors(*best, floor)
 
