@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from provenmf.arguments import checked
 from provenmf.certificate.evidence import (
+    Halves,
     combine,
     confirm_components,
     split_units,
@@ -25,6 +26,7 @@ from provenmf.results.estimates import Evidence
 Result = TypeVar("Result", bound=Factorization | Answer)
 Floats = NDArray[np.float64]
 
+PIXEL_SPLITS = 3  # few tiles: one split leaves much to chance, and costs a tenth of the fit
 TILES = 200  # of an image: pixels beside each other are no independent rows
 
 
@@ -156,6 +158,7 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
         noun="material",
         row="pixel",
         unit="tile" if tiles else "group",
+        splits=PIXEL_SPLITS,
         random_state=seed,
     )
 
@@ -220,8 +223,7 @@ def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
         versions.append(np.ascontiguousarray(shares.T))
     return combine(
         np.ascontiguousarray(np.asarray(result.memberships, dtype=np.float64).T),
-        versions,
-        log_e,
+        [Halves(versions, log_e)],
         n,
         ways=3,  # eigenvectors, labels and shares of links
         distance=lambda a, b: 100.0 * float(np.abs(a - b).sum() / max(a.sum() + b.sum(), 1e-300)),

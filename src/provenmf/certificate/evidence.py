@@ -3,8 +3,8 @@
 The rows are split in two halves. Components are found in one half and judged in the other, and the
 other way round (see `judging`). Given the first half, the gains of the rows that judge are
 independent, so any test of a mean is a test of the component: nothing is used twice. Equal rows
-stay in one half, because they predict each other. The e-values of both directions are averaged;
-Bonferroni's factor k corrects for the number of components.
+stay in one half, because they predict each other. The e-values of both directions, and of several
+splits if they are cheap, are averaged; Bonferroni's factor k corrects for the number of components.
 
 A half may repeat a choice that the whole data made among m ways to find components (a start, a kind
 of memberships), instead of trying them all. That choice has seen the rows that judge, so the error
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,6 +54,7 @@ def confirm_components(
     row: str = "row",
     unit: str = "group",
     ways: int = 1,
+    splits: int = 1,
     random_state: int = 0,
 ) -> Evidence:
     """Judge every component on rows that were not used to find it.
@@ -80,6 +81,8 @@ def confirm_components(
         What a group is called: "tile" of pixels.
     ways : int
         Ways to find components among which the whole data have chosen for `find`.
+    splits : int
+        How many times the rows are split in halves. More cost more and leave less to chance.
     random_state : int
         Seed of the splits.
 
@@ -100,65 +103,98 @@ def confirm_components(
     if reason:
         return without_judgement(len(whole), n_units, reason, words)
     rng = np.random.default_rng(random_state)
-    halves = split_units(units, rng)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # warnings of the answer itself have been shown
-            found = [np.asarray(find(half), dtype=np.float64) for half in halves]
-    except InvalidInput as error:
-        reason = f"nothing was found in half of the {row}s ({error})"
-        return without_judgement(len(whole), n_units, reason, words)
     is_counts = _are_counts(data) if counts is None else counts
-    log_e = [
-        log_evalues(data, found[0], halves[0], halves[1], units, is_counts, rng),
-        log_evalues(data, found[1], halves[1], halves[0], units, is_counts, rng),
-    ]
-    return combine(whole, found, log_e, n_units, ways=ways, distance=distance, **words)
+    found = []
+    for _ in range(splits):
+        halves = split_units(units, rng)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # warnings of the answer itself have been shown
+                versions = [np.asarray(find(half), dtype=np.float64) for half in halves]
+        except InvalidInput as error:
+            reason = f"nothing was found in half of the {row}s ({error})"
+            return without_judgement(len(whole), n_units, reason, words)
+        log_e = [
+            log_evalues(data, version, half, other, units, is_counts, rng)
+            for version, half, other in zip(versions, halves, halves[::-1])
+        ]
+        found.append(Halves(versions, log_e))
+    return combine(whole, found, n_units, ways=ways, distance=distance, **words)
+
+
+class Halves(NamedTuple):
+    """What two halves of the rows found, and the log e-values of it by the rows of the other."""
+
+    versions: Sequence[Floats]
+    log_e: Sequence[Floats]
 
 
 def combine(
     whole: Floats,
-    versions: Sequence[Floats],
-    log_e: Sequence[Floats],
+    splits: Sequence[Halves],
     n_units: int,
     *,
     ways: int = 1,
     distance: Distance | None = None,
     **words: str,
 ) -> Evidence:
-    """Match the versions of two halves with the whole and judge every component.
+    """Match the versions of the halves with the whole and judge every component.
+
+    The e-values of all halves are averaged: over all components their sum has a mean ≤ k, however
+    versions are matched. A component is found again if most splits find it again.
 
     Parameters
     ----------
     whole : array (k, d)
         Components of the whole answer, or whatever they are compared by.
-    versions : two arrays (k', d)
-        What either half found, in the same coordinates.
-    log_e : two arrays (k',)
-        Logarithms of the e-values of what either half found.
+    splits : sequence of Halves
+        What the halves found, in the same coordinates.
     n_units, ways, distance, words
         As in `confirm_components`.
     """
+    matched = [_matched(whole, split, distance or _angle) for split in splits]
+
+    def judged(j: int) -> tuple[str, float, float | None]:
+        log_e = [log for split in matched for log in split[j].log_e]
+        log_mean = float(np.logaddexp.reduce(log_e) - np.log(len(log_e)))
+        wrong = float(min(1.0, ways * len(whole) * np.exp(-log_mean)))
+        again = 2 * sum(split[j].again for split in matched) > len(matched)
+        apart = [one for split in matched if (one := split[j].distance) is not None]
+        word = "confirmed" if wrong <= LEVEL and again else "not confirmed"
+        return word, wrong, float(np.median(apart)) if apart else None
+
+    judgements, probabilities, distances = zip(*map(judged, range(len(whole))))
+    found = judgements, probabilities, distances
+    return Evidence(*found, n_units=n_units, **words)  # type: ignore[arg-type]
+
+
+class _Match(NamedTuple):
+    """Log e-values of the versions of a component, whether they are alike, and how far apart."""
+
+    log_e: Sequence[float] = (-np.inf, -np.inf)
+    again: bool = False
+    distance: float | None = None
+
+
+def _matched(whole: Floats, halves: Halves, distance: Distance) -> list[_Match]:
+    """Return the match of every component; an empty one if a half has fewer components."""
+    versions, log_e = halves
     places = [
         dict(zip(*map(np.ndarray.tolist, linear_sum_assignment(-cosines(whole, version)))))
         for version in versions
     ]
     alike = cosines(*versions)
 
-    def judged(j: int) -> tuple[str, float, float | None]:
-        if not all(j in place for place in places):  # one half has fewer components
-            return "not confirmed", 1.0, None
+    def match(j: int) -> _Match:
+        if not all(j in place for place in places):
+            return _Match()
         here, there = (place[j] for place in places)
-        log_mean = float(np.logaddexp(log_e[0][here], log_e[1][there]) - np.log(2.0))
-        wrong = float(min(1.0, ways * len(whole) * np.exp(-log_mean)))
         nearest = alike[here, there] >= max(alike[here].max(), alike[:, there].max())
-        again = nearest and alike[here, there] >= ALIKE
-        word = "confirmed" if wrong <= LEVEL and again else "not confirmed"
-        return word, wrong, (distance or _angle)(versions[0][here], versions[1][there])
+        again = bool(nearest and alike[here, there] >= ALIKE)
+        apart = distance(versions[0][here], versions[1][there])
+        return _Match((log_e[0][here], log_e[1][there]), again, apart)
 
-    judgements, probabilities, distances = zip(*map(judged, range(len(whole))))
-    found = judgements, probabilities, distances
-    return Evidence(*found, n_units=n_units, **words)  # type: ignore[arg-type]
+    return [match(j) for j in range(len(whole))]
 
 
 def without_judgement(k: int, n_units: int, reason: str, words: dict[str, Any]) -> Evidence:

@@ -78,7 +78,8 @@ def render(
         judged = certificate.evidence
         good = is_good_news(certificate)
         if judged is not None:
-            good = all(judgement == "confirmed" for judgement in judged.judgements)
+            rest = set(range(answer.n_components)) - set(judged.confirmed)
+            top, good = replace(top, doubtful=frozenset(j + 1 for j in rest)), not rest
         # The theory stands in its tab.
         top = replace(top, verdict=verdict_of(answer), tone="good" if good else "note")
     return page(title or _heading(answer), tabs, top)
@@ -106,7 +107,10 @@ def _heading(answer: Answer) -> str:
 
 @dataclass(frozen=True)
 class Top:
-    """Contents above the tabs: origin, overview and verdict."""
+    """Contents above the tabs: origin, overview and verdict.
+
+    Components that are not confirmed are `doubtful`, and grey wherever they are named.
+    """
 
     origin: Sequence[tuple[str, str]] = ()
     verdict: Sequence[str] = ()
@@ -114,6 +118,7 @@ class Top:
     result_file: str = ""
     lead: str = ""
     overview: Sequence[Overview] = ()
+    doubtful: frozenset[int] = frozenset()
 
 
 def origin_rows(answer: Answer) -> list[tuple[str, str]]:

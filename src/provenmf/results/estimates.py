@@ -20,6 +20,7 @@ LEVEL = 0.05  # error probability, corrected for the number of components, that 
 CONFIDENCE = 0.95
 # A component that fewer of the resamples show again than this is called unstable.
 STABLE = 0.8
+SINGULAR = {"spectra": "spectrum", "profiles": "profile"}  # entries that a component has one of
 
 
 @dataclass(frozen=True)
@@ -179,10 +180,11 @@ class Evidence:
         size = self.size_of_error(typical)
         shown = f"as two halves of the {self.row}s show"
         if self.entries:
-            text = (
-                f"The {self.entries} of {who} are {size} off{largest}, "
-                f"rarely twice as much, {shown}"
+            one = len(real) == 1 and self.entries in SINGULAR
+            what = (
+                f"{SINGULAR[self.entries]} of {who} is" if one else f"{self.entries} of {who} are"
             )
+            text = f"The {what} {size} off{largest}, rarely twice as much, {shown}"
         else:
             who = f"{which}{self.noun} is" if len(real) == 1 else f"{who} are"
             text = (

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import HALS, PoissonNMF
-from provenmf.certificate.evidence import combine, confirm_components, numbered_units
+from provenmf.certificate.evidence import Halves, combine, confirm_components, numbered_units
 from provenmf.certificate.judging import (
     _batches,
     _log_evalue,
@@ -285,14 +285,25 @@ def test_versions_nearer_to_other_components_are_not_the_same():
     whole = np.array([[1, 0.1], [1, 0.4]])
     halves = np.array([[1, 0.0], [1, 0.3]]), np.array([[1, 0.32], [1, 0.5]])
     sure = (np.full(2, 50.0), np.full(2, 50.0))
-    assert combine(whole, halves, sure, 100).confirmed == ()
-    assert combine(whole, (halves[0], halves[0] + 0.01), sure, 100).confirmed == (0, 1)
+    assert combine(whole, [Halves(halves, sure)], 100).confirmed == ()
+    same = Halves((halves[0], halves[0] + 0.01), sure)
+    assert combine(whole, [same], 100).confirmed == (0, 1)
+    assert combine(whole, [same, Halves(halves, sure), same], 100).confirmed == (0, 1)
+    assert combine(whole, [same, Halves(halves, sure)], 100).confirmed == ()
+
+
+def test_e_values_of_splits_are_averaged():
+    whole = np.eye(2)
+    sure, unsure = (Halves((whole, whole), (np.full(2, log),) * 2) for log in (9.0, -9.0))
+    once, thrice = combine(whole, [sure], 100), combine(whole, [sure, unsure, unsure], 100)
+    assert thrice.error_probabilities == pytest.approx(np.multiply(3, once.error_probabilities))
 
 
 def test_a_choice_of_the_whole_data_counts():
-    whole, sure = np.eye(2), (np.full(2, 6.0), np.full(2, 6.0))
-    once = combine(whole, (whole, whole), sure, 100)
-    assert combine(whole, (whole, whole), sure, 100, ways=3).error_probabilities == pytest.approx(
+    whole = np.eye(2)
+    found = [Halves((whole, whole), (np.full(2, 6.0), np.full(2, 6.0)))]
+    once = combine(whole, found, 100)
+    assert combine(whole, found, 100, ways=3).error_probabilities == pytest.approx(
         np.multiply(3, once.error_probabilities)
     )
 

@@ -87,6 +87,8 @@ def test_the_first_screen_says_what_was_found_with_marks_of_evidence(results):
     head = page[page.index("<body>") : page.index('<div role="tablist"')]
     assert head.count("✓") == 2 and head.count("✗") == 1
     assert "differs between halves" in head
+    assert page.count('class="name doubtful"') == 2  # their cards
+    assert head.count('<tr class="doubtful"') == 2
     assert "2 of 4 topics are confirmed" in head and "anchor" not in head
     assert head.index("documents over") < head.index("Topic 1") < head.index("2 of 4 topics")
 
