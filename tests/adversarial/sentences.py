@@ -111,7 +111,7 @@ def missing(case, share):
     return abs(float(share) / 100 - np.isnan(case.rows).mean()) <= 1e-4
 
 
-@sentence(r"Nothing is proved about the parts themselves on this data\.")
+@sentence(r"Nothing is proved about the components themselves on this data\.")
 def nothing(case):
     """Wrong beside a bound that is about the parts, and for a single part with its weight."""
     about = ("unique", "corners", "anchor_noise", "group_noise", "mixing")
@@ -122,19 +122,19 @@ def nothing(case):
 # Uniqueness ---------------------------------------------------------------------------------------
 
 
-@sentence(r"The part is unique: no other nonnegative part has the same product\.")
+@sentence(r"The component is unique: no other nonnegative one has the same product\.")
 def one_part(case):
     return len(case.components) == 1
 
 
-@sentence(r"The parts are unique: no other (\d+) nonnegative parts have the same product\.")
+@sentence(r"The components are unique: no other (\d+) nonnegative ones have the same product\.")
 def unique(case, k):
     case = case.rounded
     return int(k) == len(case.components) and case.rigid and no_other(case, Fraction(0))
 
 
 @sentence(
-    r"(\d+) of the (\d+) parts (?:is|are) in every nonnegative factorization of the same "
+    r"(\d+) of the (\d+) components (?:is|are) in every nonnegative factorization of the same "
     r"product\."
 )
 def partly(case, count, k):
@@ -152,15 +152,15 @@ def partly(case, count, k):
 
 
 @sentence(
-    r"The parts are unique nearby: small changes of them cannot give the same product, but another "
-    r"product may fit the data as well\."
+    r"The components are unique nearby: small changes of them cannot give the same product, but "
+    r"another product may fit the data as well\."
 )
 def nearby(case):
     return case.rounded.rigid and statements.pair_freedom(case.rounded) == 0
 
 
 @sentence(
-    r"The parts are not unique: others with the same product exist, and one part can turn by at "
+    r"The components are not unique: others with the same product exist, and one can turn by at "
     r"least {N} degrees\."
 )
 def not_unique(case, degrees):
@@ -169,8 +169,8 @@ def not_unique(case, degrees):
 
 
 @sentence(
-    r"Another fit has an error that is (?:no larger|at most {N} % larger), and none of its parts "
-    r"is within {N} degrees of part (\d+): the data alone do not fix it\."
+    r"Another fit has an error that is (?:no larger|at most {N} % larger), and none of its "
+    r"components is within {N} degrees of component (\d+): the data alone do not fix it\."
 )
 def exhibited(case, percent, degrees, part):
     turns = case.certificate.measures["other_fit_turn_degrees"]
@@ -179,7 +179,7 @@ def exhibited(case, percent, degrees, part):
 
 
 @sentence(
-    r"Each part is within {N} degrees of a part of every other fit that was compared \(\d+\)\."
+    r"Each component is within {N} degrees of one of every other fit that was compared \(\d+\)\."
 )
 def found_again(case, degrees):
     return max(case.certificate.measures["other_fit_turn_degrees"]) <= float(degrees)

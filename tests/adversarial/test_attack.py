@@ -83,7 +83,7 @@ def test_an_unknown_statement_stops_the_attack():
     with pytest.raises(attack.NotRegistered, match="statements.py"):
         attack.registered("bound", statements.BOUNDS, "something new")
     with pytest.raises(KeyError):
-        sentences.judge(None, "The parts are beautiful.")
+        sentences.judge(None, "The components are beautiful.")
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_an_unknown_statement_stops_the_attack():
         "The relative error is 0.1, and hardly less is possible: no factorization of this rank "
         "lowers it by more than 1e-9.",
         "The fit is exact up to rounding.",
-        "The part is unique: no other nonnegative part has the same product.",
-        "The parts are unique nearby: small changes of them cannot give the same product, but "
+        "The component is unique: no other nonnegative one has the same product.",
+        "The components are unique nearby: small changes of them cannot give the same product, but "
         "another product may fit the data as well.",
         "Some weights are negative, so this is not a nonnegative factorization.",
         "The weights are not unique: some components are combinations of others.",
-        "Nothing is proved about the parts themselves on this data.",
+        "Nothing is proved about the components themselves on this data.",
     ],
 )
 def test_false_sentences_are_found(text):

@@ -121,7 +121,7 @@ def test_what_is_proved_about_the_parts_is_not_denied(k):
     fitted = provenmf.HALS(k, random_state=0).fit(rows)
     said = judged(rows, fitted.factorization_, fitted.certificate_)
     if fitted.certificate_.bounds.get("unique_components"):
-        assert "Nothing is proved about the parts themselves on this data." not in said
+        assert "Nothing is proved about the components themselves on this data." not in said
 
 
 def test_the_tolerance_of_xray_is_part_of_its_name():

@@ -46,8 +46,8 @@ SHARE = 0.999  # of the longest possible move, so that no entry becomes zero
 NOTICEABLE = 1e-3  # degrees that another factorization must turn a part to be shown
 LEFT_OUT = 'left out of a fit, where it would take longer than the fit: certify="full" tries it'
 UNIQUE_NEARBY = (
-    "The parts are unique nearby: small changes of them cannot give the same product, but another "
-    "product may fit the data as well."
+    "The components are unique nearby: small changes of them cannot give the same product, but "
+    "another product may fit the data as well."
 )
 
 
@@ -81,12 +81,14 @@ def certify(fit: Fit) -> Certificate:
 def _check_everywhere(found: Uniqueness, k: int) -> Check:
     name, theorem = EVERYWHERE, "Huang14"
     if found.everywhere:
-        words = f"The parts are unique: no other {k} nonnegative parts have the same product."
+        words = f"The components are unique: no other {k} nonnegative ones have the same product."
         if k == 1:
-            words = "The part is unique: no other nonnegative part has the same product."
+            words = "The component is unique: no other nonnegative one has the same product."
         return Check(name, theorem, "holds", in_words=words)
     kept = "is" if found.in_all == 1 else "are"
-    words = f"{found.in_all} of the {k} parts {kept} in every nonnegative factorization of the "
+    words = (
+        f"{found.in_all} of the {k} components {kept} in every nonnegative factorization of the "
+    )
     words = f"{words}same product." if found.in_all else ""
     if found.turned is not None:
         note = "another factorization was computed"
@@ -105,7 +107,7 @@ def _check_nearby(found: Uniqueness) -> Check:
     if found.turned is not None:
         largest = float(found.turned.max())
         words = (
-            "The parts are not unique: others with the same product exist, and one part can turn "
+            "The components are not unique: others with the same product exist, and one can turn "
             f"by at least {rounded_down(largest, 2)} degrees."
         )
         note = f"with the same product a component was turned by {rounded_down(largest, 3)} degrees"
@@ -277,16 +279,16 @@ def compare(fit: Fit, others: Sequence[Fit]) -> Certificate:
     }
     if largest < TURNED:
         words = (
-            f"Each part is within {rounded_up(largest)} degrees of a part of every other fit that "
-            f"was compared ({len(near)})."
+            f"Each component is within {rounded_up(largest)} degrees of one of every other fit "
+            f"that was compared ({len(near)})."
         )
         check = Check(OTHERS, EXHIBITION, "holds", largest, TURNED, in_words=words)
         return Certificate(fit.method, (check,), measures=measures)
     percent = rounded_up(max(100 * more, LEAST_EXCESS))
     error = f"at most {percent} % larger" if more > 0 else "no larger"
     words = (
-        f"Another fit has an error that is {error}, and none of its parts is within "
-        f"{rounded_down(largest, 2)} degrees of part {part}: the data alone do not fix it."
+        f"Another fit has an error that is {error}, and none of its components is within "
+        f"{rounded_down(largest, 2)} degrees of component {part}: the data alone do not fix it."
     )
     note = f"angle of a part to the nearest one of another fit; {in_digits(more)} more error"
     check = Check(OTHERS, EXHIBITION, "fails", largest, TURNED, note, in_words=words)

@@ -89,7 +89,7 @@ class Certificate:
     --------
     >>> from provenmf.results import Certificate
     >>> Certificate("spa", measures={"relative_error": 0.25}).verdict
-    'The relative error is 0.25. Nothing is proved about the parts themselves on this data.'
+    'The relative error is 0.25. Nothing is proved about the components themselves on this data.'
     """
 
     method: str

@@ -20,7 +20,7 @@ from provenmf.results.estimates import Evidence
 
 WIDTH = 80
 DEEP = " " * 10
-NOTHING_PROVED = "Nothing is proved about the parts themselves on this data."
+NOTHING_PROVED = "Nothing is proved about the components themselves on this data."
 FROM_FILE = "This certificate was read from a file and not recomputed from the data."
 # Bounds that speak of the parts, and theorems of checks whose sentences do not.
 ABOUT_PARTS = {"unique_components", "other_fit_mixing"}

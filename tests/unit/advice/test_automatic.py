@@ -95,7 +95,7 @@ def test_another_start_that_fits_as_well_with_other_parts_is_exhibited():
     )
     assert "the data alone do not fix it" in said.certificate.verdict
     clear = np.eye(3, 9)[np.arange(60) % 3] + 0.05 * np.random.default_rng(0).random((60, 9))
-    assert "of a part of every other fit" in " ".join(statements(factorize(clear, 3).certificate))
+    assert "of one of every other fit" in " ".join(statements(factorize(clear, 3).certificate))
 
 
 def test_weak_components_are_counted():

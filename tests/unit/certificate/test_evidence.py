@@ -262,6 +262,14 @@ def test_sentences_say_which_are_real_and_what_to_do(judgements, said):
     assert " ".join(evidence.sentences()) == said
 
 
+def test_neither_of_two_is_confirmed():
+    evidence = Evidence(("not confirmed",) * 2, (0.9, 0.2), (2.0, None))
+    assert evidence.sentences() == [
+        "Neither component is confirmed in rows that were not used to find them: do not interpret "
+        "them; try fewer components or more rows."
+    ]
+
+
 def test_components_of_no_application_are_off_by_chance_and_bias():
     evidence = Evidence(("confirmed",) * 3, (0.01,) * 3, (2.0, 3.0, 8.0))
     assert evidence.sentences()[1] == (

@@ -80,7 +80,7 @@ def test_unknown_with_its_reason(weights, components, reason):
 
 
 def test_one_part_is_unique():
-    assert "The part is unique" in certificate_of(np.ones((4, 1)), np.ones((1, 3))).verdict
+    assert "The component is unique" in certificate_of(np.ones((4, 1)), np.ones((1, 3))).verdict
     assert examine(LocalRows.of(np.ones((4, 1))), np.ones((1, 3))).everywhere
 
 

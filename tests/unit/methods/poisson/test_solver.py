@@ -95,7 +95,7 @@ def test_rounding_of_long_sums_ends_the_run():
     """The divergence, zero but for rounding, never fell again: it went on for 2000 iterations."""
     fitted = PoissonNMF(1).fit(np.full((100_000, 2), 0.7))
     assert fitted.n_iter_ < 20
-    assert "The part is unique" in fitted.certificate_.verdict
+    assert "The component is unique" in fitted.certificate_.verdict
 
 
 def test_more_starts_leave_a_local_minimum():
