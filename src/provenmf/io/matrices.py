@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from provenmf.linalg.storage import NUMBERS
 # What people write where there is no value.
 MISSING_VALUES = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
 SHORTEST_COUNT = 3  # a longer first row 0, 1, 2, … is a header
-MATRIX_ENDINGS = (".csv", ".h5ad", ".mat", ".mtx", ".npy", ".npz", ".parquet", ".tsv", ".txt")
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".all", ".exome", ".region")  # the last three: SigProfiler
+MATRIX_ENDINGS = (".h5ad", ".mat", ".mtx", ".npy", ".npz", ".parquet", *TEXT_ENDINGS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +69,19 @@ def read_matrix(path: str | Path, key: str | None = None) -> Any:
     return read_table(path, key).matrix
 
 
-def read_table(path: str | Path, key: str | None = None, *, missing: bool = False) -> Table:
+def read_table(
+    path: str | Path,
+    key: str | None = None,
+    *,
+    missing: bool = False,
+    is_name: Callable[[str], bool] = lambda heading: False,
+) -> Table:
     """Read a matrix with the names of its rows and columns, where the file has them.
 
     csv, tsv and txt have names in a header line and in a first column of text, parquet those of its
     columns, h5ad those of cells and genes. With `missing`, cells of csv, tsv and txt that are
-    empty, "NA" or the like become NaN.
+    empty, "NA" or the like become NaN. The first columns of a text that have headings for which
+    `is_name` is true name its rows together, joined by colons.
     """
     path = existing(path)
     ending = without_compression(path)
@@ -85,8 +94,8 @@ def read_table(path: str | Path, key: str | None = None, *, missing: bool = Fals
             argument="key",
             remedy=f"leave out {{argument={key!r}}}",
         )
-    if ending in (".csv", ".tsv", ".txt"):
-        table = _from_text(path, missing)
+    if ending in TEXT_ENDINGS:
+        table = _from_text(path, missing, is_name)
     elif ending == ".npy":
         table = Table(read_npy(path))
     elif ending == ".npz":
@@ -198,7 +207,7 @@ def _from_parquet(path: Path) -> Table:
 # Tables of numbers written as text: csv, tsv, or columns between spaces.
 
 
-def _from_text(path: Path, missing: bool) -> Table:
+def _from_text(path: Path, missing: bool, is_name: Callable[[str], bool]) -> Table:
     lines = [
         line
         for line in stream_lines(path, "utf-8-sig")
@@ -217,19 +226,21 @@ def _from_text(path: Path, missing: bool) -> Table:
     if header and len(lines) == 1:
         raise UnreadableFile(f"{path} has a header but no rows: give a file with data")
     first, lines = cells[int(header)], lines[int(header) :]
-    named = len(first) > 1 and (_value(first[0]) is None or (header and corner))
-    width = len(first) - int(named)
+    named = int(len(first) > 1 and (_value(first[0]) is None or (header and corner)))
+    if header:
+        named = max(named, len(list(takewhile(is_name, cells[0]))))
+    width = len(first) - named
     with parsing(path, "table of numbers"):
         try:
-            columns = range(1, width + 1) if named else None
+            columns = range(named, len(first)) if named else None
             matrix = np.loadtxt(lines, delimiter=delimiter, usecols=columns, quotechar='"', ndmin=2)
         except ValueError:
-            rows = [_cells(line, delimiter)[int(named) :] for line in lines]
-            _check_cells(path, rows, 1 + int(named), missing=missing)
+            rows = [_cells(line, delimiter)[named:] for line in lines]
+            _check_cells(path, rows, 1 + named, missing=missing)
             if not missing:
                 raise
             matrix = np.array([[_value(cell) for cell in row] for row in rows])
-        names = [_cells(line, delimiter)[0] for line in lines] if named else None
+        names = [":".join(_cells(line, delimiter)[:named]) for line in lines] if named else None
     # the corner above a column of names may be left out
     return Table(matrix, names, cells[0][-width:] if header else None)
 

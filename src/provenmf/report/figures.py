@@ -84,12 +84,16 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Upright bars side by side; `kinds` names the group of each, which gives it its colour."""
+    """Upright bars side by side; `kinds` names the group of each, which gives it its colour.
+
+    With `parts`, bars are stacked of as many values (bars, parts), one colour for each part.
+    """
 
     names: Sequence[object]
     values: Any
     value_label: str
     kinds: Sequence[str] = ()
+    parts: Sequence[str] = ()
     kind: ClassVar[str] = "columns"
 
     def spec(self) -> Spec:
@@ -97,10 +101,11 @@ class Columns:
         known = list(dict.fromkeys(self.kinds))
         return {
             "names": [str(name) for name in self.names],
-            "values": numbers(self.values),
+            "values": numbers(np.atleast_2d(np.asarray(self.values).T).T, 3),
             "label": self.value_label,
             "kinds": known,
             "kindOf": [known.index(kind) for kind in self.kinds],
+            "parts": [shortened(name, 40) for name in self.parts],
         }
 
 

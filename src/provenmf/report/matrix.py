@@ -129,20 +129,27 @@ def row_table(answer: Answer) -> list[Element]:
     chosen = evenly(n, SETTINGS.table_rows)
     order = np.argsort(-shares[chosen], axis=1, kind="stable")[:, :2]
     names, components = answer.row_names, answer.component_names
+    facts = answer.row_facts()
     rows, of = [], []
     for i, (first, second) in zip(chosen.tolist(), order.tolist()):
         cells = [str(names[i]), components[first], f"{shares[i, first]:.0%}"]
         also = shares[i, second] >= SETTINGS.least_shown
         cells += [f"{components[second]} {shares[i, second]:.0%}" if also else ""]
         some = shares[i, first] > 0
-        rows.append(cells if some else [cells[0], "", "", ""])
+        cells = cells if some else [cells[0], "", "", ""]
+        rows.append([*cells, *(_fact(values[i]) for values in facts.values())])
         of.append(first + 1 if some else 0)
     caption = f"Choose a {words.component} here, or click it at the top of the page."
     if len(chosen) < n:
         caption += f" Shown: {len(chosen):,} of {n:,} {plural(words.row)}, evenly spread."
-    header = (words.row, f"main {words.component}", "share", "next")
+    header = (words.row, f"main {words.component}", "share", "next", *facts)
     title = f"All {plural(words.row)}"
     return [Table(title, header, rows, caption, components=components, of=of)]
+
+
+def _fact(value: float) -> str:
+    """Return a number as readers write it: whole if it is large, with three digits otherwise."""
+    return f"{value:,.0f}" if abs(value) >= 10 or value == round(value) else f"{value:.3f}"
 
 
 def evenly(n: int, count: int) -> NDArray[np.intp]:

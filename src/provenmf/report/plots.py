@@ -131,7 +131,13 @@ def _(figure: Lines, axes: Any) -> None:
 def _(figure: Columns, axes: Any) -> None:
     known = list(dict.fromkeys(figure.kinds))
     colours = [COLOURS[known.index(kind) % len(COLOURS)] for kind in figure.kinds]
-    axes.bar(range(len(figure.names)), figure.values, color=colours or COLOURS[0])
+    values, base = np.atleast_2d(np.asarray(figure.values).T), 0.0
+    for number, (heights, name) in enumerate(zip(values, figure.parts or [""])):
+        colour = COLOURS[number % len(COLOURS)] if figure.parts else colours or COLOURS[0]
+        axes.bar(range(len(heights)), heights, bottom=base, color=colour, label=name)
+        base = base + heights
+    if figure.parts:
+        axes.legend(fontsize="small")
     axes.set_xticks([])
     axes.set_ylabel(figure.value_label, parse_math=False)
 

@@ -5,39 +5,60 @@ from __future__ import annotations
 import numpy as np
 
 from provenmf.applications.signatures import Signatures
+from provenmf.applications.signatures.channels import group, plotted
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Chart, ChartGrid, Element, Paragraph, Table
+
+TUMORS = 400  # in the chart of exposures
+PARTS = 7  # signatures with a colour of their own there
 
 
 def found(answer: Signatures) -> list[Element]:
     """Return the elements of the first tab."""
     summary = (
         f"{answer.n_components} signatures of {len(answer.tumors):,} tumors with "
-        f"{answer.exposures.sum():,.0f} mutations in {len(answer.channels)} channels. "
+        f"{answer.mutations.sum():,.0f} mutations in {len(answer.channels)} channels. "
         f"A tumor and its reconstruction have a median cosine of "
         f"{np.median(answer.reconstruction):.3f}."
     )
-    return [Paragraph(summary), _bars(answer), *_matches(answer)]
+    return [Paragraph(summary), _bars(answer), *_matches(answer), *_exposures(answer)]
 
 
 def _bars(answer: Signatures) -> ChartGrid:
     """Draw every signature as columns over the channels, the usual picture."""
-    kinds = [_kind(name) for name in answer.column_names]
+    order = plotted(answer.column_names)
+    names = [answer.column_names[j] for j in order]
+    kinds = [group(name) for name in names]
     charts = []
-    for j in matrix.by_size(answer):
-        known = f", near {answer.matches[j].name}" if answer.matches else ""
-        figure = figures.Columns(answer.column_names, answer.signatures[j], "probability", kinds)
-        caption = f"{answer.share[j]:.0%} of all mutations{known}"
-        name = answer.component_names[j]
-        charts.append(Chart(name, figure, caption, height=170, component=j + 1))
-    return ChartGrid("Signatures", charts, "Each column is a mutation type.")
+    for i in matrix.by_size(answer):
+        figure = figures.Columns(names, answer.signatures[i, order], "probability", kinds)
+        caption = f"{answer.share[i]:.1%} of all mutations"
+        name = answer.component_names[i]
+        charts.append(Chart(name, figure, caption, height=170, component=i + 1))
+    return ChartGrid("Signatures", charts, "Each column is the probability of a mutation type.")
 
 
-def _kind(channel: str) -> str:
-    """Return the substitution of a channel such as A[C>A]A, or the kind of an indel."""
-    if "[" in channel and "]" in channel:
-        return channel[channel.index("[") + 1 : channel.index("]")]
-    return ":".join(channel.split(":")[:3]) if channel.count(":") > 2 else ""
+def _exposures(answer: Signatures) -> list[Element]:
+    """Draw the shares of the largest signatures in each tumor, sorted by the main one."""
+    totals = answer.exposures.sum(axis=1)
+    used = np.flatnonzero(totals > 0)
+    if len(used) < 2 or answer.n_components < 2:
+        return []
+    largest = matrix.by_size(answer)[:PARTS]
+    shares = answer.exposures[used] / totals[used, None]
+    main = np.argmax(shares[:, largest], axis=1)
+    order = np.lexsort((-shares[np.arange(len(used)), np.array(largest)[main]], main))
+    shown = order[matrix.evenly(len(order), TUMORS)]
+    parts, names = shares[shown][:, largest], [answer.component_names[i] for i in largest]
+    if len(largest) < answer.n_components:
+        parts = np.column_stack([parts, np.maximum(1 - parts.sum(axis=1), 0)])
+        names.append("others")
+    tips = [f"{answer.tumors[i]}, {answer.mutations[i]:,.0f} mutations" for i in used[shown]]
+    caption = "Each column is a tumor: the share of its mutations that is due to each signature."
+    if len(shown) < len(used):
+        caption += f" Shown: {len(shown):,} of {len(used):,} tumors, evenly spread."
+    figure = figures.Columns(tips, parts, "share", parts=names)
+    return [Chart("Exposures of the tumors", figure, caption, height=320)]
 
 
 def _matches(answer: Signatures) -> list[Element]:

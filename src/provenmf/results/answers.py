@@ -201,6 +201,10 @@ class Answer(Record):
         """Return measures of how good the answer is, by their meaning; empty if there are none."""
         return {}
 
+    def row_facts(self) -> dict[str, NDArray[np.float64]]:
+        """Return further numbers about each row, by their heading; empty if there are none."""
+        return {}
+
     def factorized(self) -> str:
         """Describe the matrix that the certificate is about; empty if it is the user's own."""
         return ""

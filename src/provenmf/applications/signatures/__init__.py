@@ -1,10 +1,11 @@
 """Mutational signatures of tumors and how much each tumor is exposed to them.
 
 Read `extraction.py` first: dispersion, sparse exposures, growth, pruning. `catalogue.py` reads
-tables of counts and compares with known signatures, `search.py` is the public function with its
-answer.
+tables of counts and compares with known signatures, `channels.py` knows the names of mutation
+types, `search.py` is the public function and `answer.py` what it returns.
 """
 
-from provenmf.applications.signatures.search import Signatures, find_signatures
+from provenmf.applications.signatures.answer import Signatures
+from provenmf.applications.signatures.search import find_signatures
 
 __all__ = ["Signatures", "find_signatures"]

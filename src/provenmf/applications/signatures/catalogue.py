@@ -1,14 +1,13 @@
 """Tables of counts and signatures by channel, and a catalogue of known signatures to compare with.
 
-Channels are mutation types. Their names are matched, never their order: `A[C>A]A` and the like for
-single bases (SBS96), `1:Del:C:0` and the like for insertions and deletions (ID83). Tables come in
-two layouts: channels as rows, as SigProfiler and COSMIC write them, or as columns.
+Channels are mutation types. Their names are matched, never their order (`channels.py`). Tables come
+in two layouts: channels as rows, as SigProfiler and COSMIC write them, or as columns.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,13 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.applications.signatures.channels import cosmic_names, is_heading
 from provenmf.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
-CHANNEL = re.compile(
-    r"^([ACGT]\[[ACGT]{1,2}>[ACGT]{1,2}\][ACGT]|\d+:(Del|Ins):.+|[ACGT]{2}>[ACGT]{2})$"
-)
+CATALOGUE = "the catalogue"
 MOST_PARTS = 3  # known signatures that a new one is decomposed into
 WORTH = 0.01  # cosine that one more part must gain
 
@@ -33,6 +31,11 @@ class Labelled(NamedTuple):
     values: Floats
     names: tuple[str, ...]
     channels: tuple[str, ...]
+
+    @property
+    def named(self) -> bool:
+        """Whether the channels have names, by which they are matched."""
+        return self.channels[:1] != ("channel 1",)
 
     def ordered(self, channels: tuple[str, ...], what: str) -> Labelled:
         """Return the rows with these channels in this order; others are left out."""
@@ -50,21 +53,21 @@ class Labelled(NamedTuple):
             f"{self.names[0]!r}: give a table for the same kind of mutations, named alike"
         )
 
-    def counts(self) -> Floats:
-        """Return the values, or raise an error if they cannot be counts."""
-        for wrong, what in (
+    def checked(self, what: str) -> Labelled:
+        """Return the table, or raise an error if its values cannot be counts or probabilities."""
+        for wrong, kind in (
             (~np.isfinite(self.values), "missing or infinite"),
             (self.values < 0, "negative"),
         ):
             if wrong.any():
                 i, j = (int(places[0]) for places in np.nonzero(wrong))
                 raise InvalidInput(
-                    f"counts has {what} entries: {self.values[i, j]:g} in {self.names[i]}, "
+                    f"{what} has {kind} entries: {self.values[i, j]:g} in {self.names[i]}, "
                     f"{self.channels[j]}, the first of {int(wrong.sum())}; correct or remove them"
                 )
         if not self.values.any():
-            raise InvalidInput("counts has no mutation at all")
-        return self.values
+            raise InvalidInput(f"{what} has no mutation at all")
+        return self
 
 
 def labelled(table: Any, row: str) -> Labelled:
@@ -82,13 +85,19 @@ def labelled(table: Any, row: str) -> Labelled:
     if isinstance(table, (str, Path)):
         from provenmf.io.matrices import read_table
 
-        table = read_table(Path(table))
+        table = read_table(Path(table), is_name=is_heading)
     values, rows, columns = _parts(table)
-    if rows is not None and _are_channels(rows) and not (columns and _are_channels(columns)):
+    types = cosmic_names(columns)
+    if not types and (types := cosmic_names(rows)):
         values, rows, columns = values.T, columns, rows
+    if None in types and columns:
+        raise InvalidInput(
+            f"{columns[types.index(None)]!r} is no mutation type, as the other channels such as "
+            f"{columns[types[0] is None]!r} are: leave it out or correct its name"
+        )
     n, d = values.shape
     names = tuple(rows) if rows else tuple(f"{row} {i + 1}" for i in range(n))
-    channels = tuple(columns) if columns else tuple(f"channel {j + 1}" for j in range(d))
+    channels = tuple(map(str, types or columns or (f"channel {j + 1}" for j in range(d))))
     twice = next((c for c in channels if channels.count(c) > 1), None)
     if twice is not None:
         raise InvalidInput(f"channel {twice!r} occurs more than once: join or rename its columns")
@@ -102,8 +111,12 @@ def _parts(table: Any) -> tuple[Floats, list[str] | None, list[str] | None]:
         values, rows, columns = table.X, list(table.obs_names), list(table.var_names)
     elif hasattr(table, "iloc") and hasattr(table, "columns"):  # a frame
         rows = list(table.index)
-        if len(table.columns) and table.iloc[:, 0].dtype.kind in "OUT":  # names of the rows
-            rows, table = list(table.iloc[:, 0]), table.iloc[:, 1:]
+        naming = len(list(takewhile(is_heading, map(str, table.columns))))
+        if not naming and len(table.columns):
+            naming = int(_is_text(table.iloc[:, 0]))
+        if naming:
+            parts = table.iloc[:, :naming].astype(str)
+            rows, table = list(parts.agg(":".join, axis=1)), table.iloc[:, naming:]
         values, columns = table.to_numpy(), list(table.columns)
     elif hasattr(table, "matrix"):
         values, rows, columns = table.matrix, table.row_names, table.column_names
@@ -111,20 +124,41 @@ def _parts(table: Any) -> tuple[Floats, list[str] | None, list[str] | None]:
     try:
         values = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"the table does not hold numbers ({error})") from error
+        raise InvalidInput(f"the table does not hold numbers{_first_text(values)}") from error
     if values.ndim != 2:
         raise InvalidInput(f"the table has {values.ndim} axes: give tumors × channels")
     return values, _names(rows), _names(columns)
 
 
+def _is_text(column: Any) -> bool:
+    """Return whether a column holds names, not numbers, whatever its type."""
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return isinstance(column.iloc[0], str)
+    return False
+
+
+def _first_text(values: Any) -> str:
+    """Name the first entry that is no number, its row and its column, counted from 1."""
+    for place, value in np.ndenumerate(np.asarray(values, dtype=object)):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            where = ", ".join(f"{axis} {p + 1}" for axis, p in zip(("row", "column"), place))
+            return f": {value!r:.40} in {where}"
+    return ""
+
+
 def _names(given: Any) -> list[str] | None:
     """Return names as text, or None if they are plain numbers."""
-    names = [] if given is None else [str(name) for name in given]
+    names = [] if given is None else [_joined(name) for name in given]
     return names if names and not all(name.isdigit() for name in names) else None
 
 
-def _are_channels(names: list[str]) -> bool:
-    return bool(names) and sum(bool(CHANNEL.match(name)) for name in names) > len(names) / 2
+def _joined(name: Any) -> str:
+    """Return a name, or the parts of one, such as the levels of an index, joined by colons."""
+    return ":".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 @dataclass(frozen=True)
@@ -146,7 +180,8 @@ def compare(signatures: Floats, channels: tuple[str, ...], reference: Any) -> tu
     channels : names of the channels
     reference : path, frame, table or array with the same channels in any order
     """
-    values, names, _ = labelled(reference, "signature").ordered(channels, "the catalogue")
+    known = labelled(reference, "signature").checked(CATALOGUE)
+    values, names, _ = known.ordered(channels, CATALOGUE)
     unit = values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-300)
     return tuple(_match(signature, unit, values, names) for signature in signatures)
 

@@ -120,20 +120,26 @@ const charts = (function (d) {
     }, function () { tip.hide(); guide.setAttribute("visibility", "hidden"); });
   }
 
-  // Upright bars; the names of their kinds stand below, each under its middle.
+  // Upright bars, of one value each or stacked; the names of their kinds stand below, each under its middle.
   function columns(plot, spec, height, look) {
     const sheet = d.sheet(plot, height);
-    const range = d.range(spec.values, false, true);
-    const bottom = height - 24;
+    const parts = spec.parts.map(function (name, i) { return { name: name, colour: look.colours[i % look.colours.length], dash: "" }; });
+    const range = d.range(spec.values.map(function (own) { return own.reduce(function (sum, value) { return sum + (value || 0); }, 0); }), false, true);
+    const bottom = height - (parts.length ? 8 + legendHeight(sheet, parts) : 24);
     const y = d.scale(range[0], range[1], bottom, 8, false);
     const ticks = labelled(y.ticks(3));
     const left = 12 + d.widest(ticks.map(function (t) { return t.text; }));
     const frame = { left: left, right: sheet.width - 8, top: 8, bottom: bottom };
     grid(sheet, frame, null, y, [], ticks);
-    const step = (frame.right - frame.left) / Math.max(spec.names.length, 1);
-    spec.values.forEach(function (value, i) {
-      const top = Math.min(y(value || 0), y(0));
-      d.make(sheet.svg, "rect", { x: frame.left + (i + 0.1) * step, y: top, width: Math.max(0.8 * step, 1), height: Math.max(Math.abs(y(value || 0) - y(0)), 0.5), fill: look.colours[(spec.kindOf[i] || 0) % look.colours.length] });
+    const step = (frame.right - frame.left) / Math.max(spec.names.length, 1), gap = step > 4 ? 0.1 : 0;
+    spec.values.forEach(function (own, i) {
+      let base = 0;
+      own.forEach(function (value, part) {
+        const top = Math.min(y(base + (value || 0)), y(base)), tall = Math.abs(y(base + (value || 0)) - y(base));
+        base += value || 0;
+        if (parts.length && !value) { return; }
+        d.make(sheet.svg, "rect", { x: frame.left + (i + gap) * step, y: top, width: Math.max((1 - 2 * gap) * step, 0.5), height: Math.max(tall, 0.5), fill: parts.length ? parts[part].colour : look.colours[(spec.kindOf[i] || 0) % look.colours.length] });
+      });
     });
     let end = -Infinity;
     spec.kinds.forEach(function (kind, number) {
@@ -143,11 +149,13 @@ const charts = (function (d) {
       d.text(sheet.svg, x, bottom + 17, kind, { "text-anchor": "middle", fill: d.colour("faint"), class: "xtick" });
       end = x + width / 2;
     });
+    if (parts.length) { legend(sheet, parts, bottom + 8); }
     const tip = d.tip(sheet);
     d.follow(sheet, function (px, py) {
       const i = Math.floor((px - frame.left) / step);
       if (i < 0 || i >= spec.names.length) { tip.hide(); return; }
-      tip.show(px, py, [spec.names[i] + ": " + d.words(spec.values[i])]);
+      const lines = spec.values[i].map(function (value, part) { return { text: spec.parts[part] + ": " + d.words(value), colour: parts.length ? parts[part].colour : "", value: value }; });
+      tip.show(px, py, parts.length ? [spec.names[i]].concat(lines.filter(function (line) { return line.value; })) : [spec.names[i] + ": " + d.words(spec.values[i][0])]);
     }, tip.hide);
   }
 

@@ -6,6 +6,7 @@ import pytest
 import provenmf
 from provenmf import find_signatures
 from provenmf.applications.signatures.catalogue import compare, labelled
+from provenmf.applications.signatures.channels import STANDARD, cosmic_name, plotted
 from provenmf.applications.signatures.extraction import (
     Extracted,
     Mixture,
@@ -23,10 +24,7 @@ from provenmf.applications.signatures.kernels import (
 )
 from provenmf.errors import InvalidInput
 
-BASES = "ACGT"
-SBS = [
-    f"{a}[{c}]{b}" for c in ("C>A", "C>G", "C>T", "T>A", "T>C", "T>G") for a in BASES for b in BASES
-]
+SBS = list(STANDARD["single bases"])
 
 
 def drawn(seed=0, n=150, k=4, overdispersed=False):
@@ -101,16 +99,106 @@ def test_transform_refits_tumors_in_any_order_of_channels(answer):
         found.transform(counts[:, 1:])
 
 
-def test_tables_with_mutation_types_as_rows_are_turned(tmp_path):
-    counts = drawn()[0][:30]
-    path = tmp_path / "counts.csv"
-    lines = ["MutationType," + ",".join(f"T{i}" for i in range(30))]
-    lines += [f"{name}," + ",".join(map(str, column)) for name, column in zip(SBS, counts.T)]
-    path.write_text("\n".join(lines))
+INDELS = STANDARD["insertions and deletions"]
+
+
+def parts_of_indel(name):
+    size, what, unit, n = name.split(":")
+    size, n = (f"{digit}+" if digit == "5" else digit for digit in (size, n))
+    return what.upper(), {"R": "repeats", "M": "MH"}.get(unit, unit), size, n
+
+
+LAYOUTS = {
+    "SigProfilerMatrixGenerator.SBS96.all": (["MutationType"], lambda c: [c], SBS, "\t"),
+    "COSMIC_v3.3_SBS_GRCh37.txt": (["Type"], lambda c: [c], SBS, "\t"),
+    "COSMIC_v3_download.csv": (
+        ["Type", "SubType"],
+        lambda c: [c[2:5], c[0] + c[2] + c[6]],
+        SBS,
+        ",",
+    ),
+    "COSMIC_v2.txt": (
+        ["Substitution Type", "Trinucleotide", "Somatic Mutation Type"],
+        lambda c: [c[2:5], c[0] + c[2] + c[6], c],
+        SBS,
+        "\t",
+    ),
+    "COSMIC_v3.3_ID_GRCh37.txt": (["Type"], lambda c: [c], INDELS, "\t"),
+    "PCAWG_indels.csv": (
+        ["Mutation Type"],
+        lambda c: ["_".join(parts_of_indel(c))],
+        INDELS,
+        ",",
+    ),
+    "ICAMS_indels.csv": (
+        ["Type", "Subtype", "Indel_size", "Repeat_MH_size"],
+        parts_of_indel,
+        INDELS,
+        ",",
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tables_are_read_as_they_are_spread(tmp_path, layout):
+    headings, spelled, channels, delimiter = LAYOUTS[layout]
+    counts = np.random.default_rng(0).poisson(20.0, (30, len(channels)))
+    lines = [[*headings, *(f"T{i}" for i in range(30))]]
+    lines += [[*spelled(name), *map(str, column)] for name, column in zip(channels, counts.T)]
+    path = tmp_path / layout
+    path.write_text("\n".join(delimiter.join(line) for line in lines), encoding="utf-8-sig")
     table = labelled(path, "Tumor")
-    assert table.channels == tuple(SBS)
+    assert table.channels == tuple(channels)
     assert table.names[:2] == ("T0", "T1")
     assert np.array_equal(table.values, counts)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(path, sep=delimiter)
+    assert labelled(frame, "Tumor").channels == tuple(channels)
+    indexed = labelled(frame.set_index(headings), "Tumor")
+    assert indexed.channels == tuple(channels)
+    assert np.array_equal(indexed.values, counts)
+
+
+def test_standard_channels_are_those_of_cosmic():
+    assert {kind: len(names) for kind, names in STANDARD.items()} == {
+        "single bases": 96,
+        "insertions and deletions": 83,
+    }
+    assert all(cosmic_name(name) == name for names in STANDARD.values() for name in names)
+    assert cosmic_name("T:A[C>A]A") == "T:A[C>A]A"
+    assert cosmic_name("AC:CA") == "AC>CA"
+    assert cosmic_name("A[C>A]") is None
+
+
+def test_channels_are_drawn_by_group_whatever_their_order():
+    rng = np.random.default_rng(0)
+    for names in STANDARD.values():
+        shuffled = list(rng.permutation(names))
+        assert [shuffled[j] for j in plotted(shuffled)] == list(names)
+    assert plotted(["b", "a"]) == [0, 1]
+
+
+def test_wrong_numbers_of_channels_are_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(drawn()[0], columns=SBS)
+    with pytest.raises(InvalidInput, match="'total' is no mutation type"):
+        find_signatures(frame.assign(total=1.0), 2)
+    found = find_signatures(frame.iloc[:, 2:], 2, evidence=False)
+    expected = f"2 channels of single bases not in the table, such as {SBS[0]}, {SBS[1]}"
+    assert expected in found.notes
+    text = frame.astype(object)
+    assert labelled(text, "Tumor").channels == tuple(SBS)
+    text.iloc[4, 2] = "many"
+    with pytest.raises(InvalidInput, match="'many' in row 5, column 3"):
+        find_signatures(text, 2)
+
+
+@pytest.mark.parametrize("wrong, message", [(np.nan, "missing"), (-0.5, "negative")])
+def test_a_catalogue_with_impossible_entries_is_refused(wrong, message):
+    counts, known, _ = drawn()
+    known[1, 2] = wrong
+    with pytest.raises(InvalidInput, match=f"the catalogue has {message}.*signature 2, channel 3"):
+        find_signatures(counts, 2, reference=known)
 
 
 def test_catalogue_is_matched_by_names_and_new_signatures_are_decomposed():
@@ -159,7 +247,25 @@ def test_the_answer_is_saved_and_reported(answer, tmp_path):
     found.save(tmp_path / "s.npz")
     assert provenmf.load(tmp_path / "s.npz") == found
     found.report(tmp_path / "s.html")
-    assert "A tumor and its reconstruction have" in (tmp_path / "s.html").read_text()
+    page = (tmp_path / "s.html").read_text()
+    assert "A tumor and its reconstruction have" in page
+    assert "Exposures of the tumors" in page
+
+
+def test_matches_name_the_signatures_and_fill_the_tables(answer):
+    pytest.importorskip("pandas")
+    found, counts, signatures, _ = answer
+    compared = found.compared_with(signatures)
+    names = [f"Signature {i + 1} ({m.name} {m.cosine:.2f})" for i, m in enumerate(compared.matches)]
+    assert list(compared.component_names) == names
+    assert compared.compared_with(signatures).component_names == compared.component_names
+    assert any("does not name its channels" in note for note in compared.notes)
+    tables = compared.tables()
+    assert list(tables["overview"]["nearest"]) == [m.name for m in compared.matches]
+    assert np.array_equal(tables["tumors"]["mutations"], counts.sum(axis=1))
+    lower, upper = compared.exposure_intervals()
+    assert np.array_equal(tables["exposures_lower"], lower)
+    assert np.array_equal(tables["exposures_upper"], upper)
 
 
 def test_sparse_exposures_are_those_of_a_plain_loop():
