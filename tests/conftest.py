@@ -1,11 +1,14 @@
 """Results of every kind, made by hand, for the tests of report, command line and browser."""
 
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from provenmf.applications import Communities, Parts, Topics, Unmixing
+from provenmf.applications import Communities, Parts, Signatures, Topics, Unmixing
+from provenmf.applications.signatures.catalogue import Match
+from provenmf.applications.signatures.channels import STANDARD
 from provenmf.applications.topics.answer import TopicSettings
 from provenmf.metrics.recovery import Agreement
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
@@ -131,6 +134,23 @@ def parts_result() -> Parts:
     return Parts(make_fit(30, 64, 5), image_shape=(8, 8), names=names)
 
 
+def signatures_result() -> Signatures:
+    rng = np.random.default_rng(5)
+    exposures = rng.gamma(0.5, 400.0, (40, 3))
+    channels = np.array([SCRIPT, *STANDARD["single bases"][1:]])
+    return Signatures(
+        replace(make_fit(40, 96, 3), weights=exposures, anchors=None),
+        channels=channels,
+        tumors=np.array([SCRIPT, *(f"tumor {i}" for i in range(1, 40))]),
+        unselected=exposures,
+        exposure_errors=np.sqrt(exposures),
+        overdispersion=0.02,
+        mutations=exposures.sum(axis=1),
+        reconstruction=rng.uniform(0.8, 1.0, 40),
+        matches=tuple(Match(SCRIPT, 0.9, ((SCRIPT, 0.6), ("SBS5", 0.4)), 0.95) for _ in range(3)),
+    )
+
+
 def matrix_result() -> Factorization:
     return make_fit(25, 12, 3, column_names=np.array([SCRIPT] + [f"c{i}" for i in range(11)]))
 
@@ -140,6 +160,7 @@ MAKERS = {
     "communities": communities_result,
     "unmixing": unmixing_result,
     "parts": parts_result,
+    "signatures": signatures_result,
     "matrix": matrix_result,
 }
 

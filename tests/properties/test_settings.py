@@ -121,7 +121,7 @@ CASES = {
         0.03,
     ),
     "applications.communities.likelihood": (error_of_communities, 0.4),
-    "applications.signatures.extraction": (
+    "applications.signatures.model": (
         lambda: unit_distances(
             find_signatures(TUMORS, evidence=False).signatures, SIGNATURES
         ).max(),

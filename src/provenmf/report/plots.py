@@ -136,9 +136,11 @@ def _(figure: Columns, axes: Any) -> None:
         colour = COLOURS[number % len(COLOURS)] if figure.parts else colours or COLOURS[0]
         axes.bar(range(len(heights)), heights, bottom=base, color=colour, label=name)
         base = base + heights
-    if figure.parts:
-        axes.legend(fontsize="small")
-    axes.set_xticks([])
+    if figure.parts:  # beside the bars, which fill their frame
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axes.margins(x=0.0)
+    middles = [np.mean([i for i, own in enumerate(figure.kinds) if own == kind]) for kind in known]
+    axes.set_xticks(middles, _short(known), fontsize="small")
     axes.set_ylabel(figure.value_label, parse_math=False)
 
 

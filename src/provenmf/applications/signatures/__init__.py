@@ -1,8 +1,9 @@
 """Mutational signatures of tumors and how much each tumor is exposed to them.
 
-Read `extraction.py` first: dispersion, sparse exposures, growth, pruning. `catalogue.py` reads
-tables of counts and compares with known signatures, `channels.py` knows the names of mutation
-types, `search.py` is the public function and `answer.py` what it returns.
+Read `model.py` first: the likelihood and its penalties. `moves.py` says what to try and
+`extraction.py` searches; `search.py` is the public function and `answer.py` what it returns.
+`catalogue.py` reads tables of counts and compares with known signatures, `channels.py` knows the
+names of mutation types.
 """
 
 from provenmf.applications.signatures.answer import Signatures

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from provenmf.applications.signatures.catalogue import CATALOGUE, Match, compare, labelled
-from provenmf.applications.signatures.extraction import Extracted, Tumors, exposures_of
+from provenmf.applications.signatures.model import Extracted, Tumors, exposures_of
 from provenmf.arguments import Within
 from provenmf.errors import InvalidInput, optional
 from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest, shares

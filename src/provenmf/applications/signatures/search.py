@@ -15,7 +15,8 @@ from provenmf.applications.fitting import check_number
 from provenmf.applications.signatures.answer import Signatures
 from provenmf.applications.signatures.catalogue import CATALOGUE, Labelled, labelled
 from provenmf.applications.signatures.channels import cosmic_name, missing
-from provenmf.applications.signatures.extraction import Tumors, extract
+from provenmf.applications.signatures.extraction import extract
+from provenmf.applications.signatures.model import Tumors
 from provenmf.arguments import checked
 from provenmf.errors import counted
 from provenmf.methods.certify import certify

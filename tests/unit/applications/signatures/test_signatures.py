@@ -7,21 +7,20 @@ import provenmf
 from provenmf import find_signatures
 from provenmf.applications.signatures.catalogue import compare, labelled
 from provenmf.applications.signatures.channels import STANDARD, cosmic_name, plotted
-from provenmf.applications.signatures.extraction import (
-    Extracted,
-    Mixture,
-    Tumors,
-    cost,
-    mixtures,
-    overdispersion,
-    prices,
-    refine,
-)
 from provenmf.applications.signatures.kernels import (
     improve_exposures_in_place,
     improve_signatures_in_place,
     sparse_exposures,
 )
+from provenmf.applications.signatures.model import (
+    Extracted,
+    Tumors,
+    cost,
+    overdispersion,
+    prices,
+    refine,
+)
+from provenmf.applications.signatures.moves import Mixture, mixtures
 from provenmf.errors import InvalidInput
 
 SBS = list(STANDARD["single bases"])
