@@ -217,7 +217,7 @@ def unmix(
 
 def signatures(
     data: Annotated[
-        Path, typer.Argument(help="Counts of mutations: csv or tsv, tumors x channels or turned.")
+        Path, typer.Argument(help="Counts of mutations: csv, tsv, SigProfiler's .all, or h5ad.")
     ],
     n_signatures: Annotated[int | None, options.number_of("signatures")] = None,
     reference: Annotated[
@@ -234,8 +234,8 @@ def signatures(
     Examples:
       provenmf signatures counts.csv
       provenmf signatures counts.csv -k 10
-      provenmf signatures SBS96.all \\
-        --reference COSMIC.txt
+      provenmf signatures cohort.SBS96.all \\
+        --reference COSMIC.txt --tables found
     """
     analysis = Analysis(data, reference)
     from provenmf.applications.signatures import find_signatures

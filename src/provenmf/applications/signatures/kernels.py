@@ -9,6 +9,7 @@ from provenmf.methods.poisson.kernels import (
     mix_in_place,
     stepped,
     sweep_in_place,
+    weighted_product,
 )
 
 Floats = NDArray[np.float64]
@@ -67,6 +68,13 @@ def improve_in_place(
 
 
 @njit(cache=True, nogil=True)
+def inverse_variances(means: Floats, a: float) -> Floats:
+    """Return one over the variances of counts with these means."""
+    raised = np.maximum(means, LEAST_MEAN)
+    return 1.0 / (raised * (1.0 + a * raised))
+
+
+@njit(cache=True, nogil=True)
 def candidates(
     row: Floats,
     signatures: Floats,
@@ -81,17 +89,14 @@ def candidates(
     The gain of a signature that a row does not use is that of a score test. It is larger if the
     others are fitted again, so that it need not reach the price.
     """
-    k, gains = len(weights), np.zeros(len(weights))
-    steps = np.zeros(k)
+    k = len(weights)
+    gains, steps = np.zeros(k), np.zeros(k)
     mix_in_place(weights, signatures, means)
-    for i in range(k):
-        score = information = 0.0
-        if weights[i] == 0.0:
-            for j in range(len(row)):
-                mean = max(means[j], LEAST_MEAN)
-                pull = signatures[i, j] / (mean * (1.0 + a * mean))
-                score += pull * (row[j] - means[j])
-                information += pull * signatures[i, j]
+    precisions = inverse_variances(means, a)
+    residuals = row - means
+    for i in np.flatnonzero(weights == 0.0):
+        score = weighted_product(precisions, signatures[i], residuals)
+        information = weighted_product(precisions, signatures[i], signatures[i])
         if score > 0.0 and 0.5 * score**2 / information > WORTH * prices[i]:
             gains[i], steps[i] = score**2 / information, score / information
     more = weights.copy()
@@ -104,17 +109,12 @@ def candidates(
 def losses(features: Floats, weights: Floats, means: Floats, a: float) -> Floats:
     """Return how much the quadratic approximation of the likelihood falls without each weight."""
     k = len(weights)
-    information = np.zeros((k, k))
-    for j in range(len(means)):
-        mean = max(means[j], LEAST_MEAN)
-        scale = 1.0 / (mean * (1.0 + a * mean))
-        for i in range(k):
-            for h in range(i + 1):
-                information[i, h] += scale * features[i, j] * features[h, j]
+    information, precisions = np.empty((k, k)), inverse_variances(means, a)
     for i in range(k):
-        information[i, i] = information[i, i] * (1.0 + RIDGE) + TINY
-        for h in range(i):
+        for h in range(i + 1):
+            information[i, h] = weighted_product(precisions, features[i], features[h])
             information[h, i] = information[i, h]
+        information[i, i] = information[i, i] * (1.0 + RIDGE) + TINY
     return 0.5 * weights**2 / np.diag(np.linalg.inv(information))
 
 

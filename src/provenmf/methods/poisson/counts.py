@@ -34,6 +34,8 @@ SOLVED = 1e-10  # largest move of a weight in a sweep, as a share of the row's l
 # A dense block with fewer nonzero entries than this share is cheaper to treat as sparse.
 SPARSE_SHARE = 0.4
 ROWS_PER_SLICE = 64
+AT_HAND_BYTES = 256e6  # data on disk up to this size are held in memory
+SLICE_ENTRIES = 1 << 18  # entries of a dense block worked on at a time: 2 MB
 
 
 class Improved(NamedTuple):
@@ -85,11 +87,6 @@ def improve_rows(
 
     for_row_slices(work, n, slice_rows=ROWS_PER_SLICE)
     return found
-
-
-def encode_counts(blocks: Blocks, components: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return weights w >= 0 of each row that minimise D(x || w @ components), in one pass."""
-    return blocks.map_rows(weights_encoder(components, blocks.dtype))
 
 
 def weights_encoder(
@@ -145,11 +142,6 @@ def as_counts(block: Block) -> Block:
     return dense
 
 
-SWEEPS = 1  # for each factor and iteration: more of them gained nothing on any data tried
-AT_HAND_BYTES = 256e6  # data on disk up to this size are held in memory
-SLICE_ENTRIES = 1 << 18  # entries of a dense block worked on at a time: 2 MB
-
-
 class Features(NamedTuple):
     """Components transposed (d, k), and the divergence with them."""
 
@@ -189,7 +181,7 @@ class Counts:
 
         def improved(block: Block, rows: Floats) -> Floats:
             counts = as_counts(block)
-            return improve_rows(counts, features, rows, sweeps=SWEEPS, floor=floor).weights
+            return improve_rows(counts, features, rows, sweeps=1, floor=floor).weights
 
         return self.blocks.keep(improved, start)
 
@@ -200,16 +192,13 @@ class Counts:
         """
         if self._columns is not None:
             columns = self._columns
-            found = improve_rows(columns, weights.array(), start, sweeps=SWEEPS, floor=floor)
+            found = improve_rows(columns, weights.array(), start, sweeps=1, floor=floor)
             return Features(found.weights, float(found.divergences.sum()))
         features, sums = start.copy(), weights.sum(lambda rows: rows.sum(axis=0))
         features[self._inverse_roots == 0] = 0.0  # columns without counts
-        for _ in range(SWEEPS):
-            for i in np.flatnonzero(sums > 0).tolist():
-                pulls = self.blocks.map_reduce(_pulling(features, i), weights)
-                step_coordinate_in_place(
-                    features[:, i], sums[i], *pulls, floor, self._inverse_roots
-                )
+        for i in np.flatnonzero(sums > 0).tolist():
+            pulls = self.blocks.map_reduce(_pulling(features, i), weights)
+            step_coordinate_in_place(features[:, i], sums[i], *pulls, floor, self._inverse_roots)
         return Features(features, self.divergence(weights, features))
 
     @computed_once
