@@ -137,11 +137,15 @@ def parts_result() -> Parts:
 def signatures_result() -> Signatures:
     rng = np.random.default_rng(5)
     exposures = rng.gamma(0.5, 400.0, (40, 3))
-    channels = np.array([SCRIPT, *STANDARD["single bases"][1:]])
+    fit = make_fit(
+        40,
+        96,
+        3,
+        column_names=np.array([SCRIPT, *STANDARD["single bases"][1:]]),
+        row_names=np.array([SCRIPT, *(f"tumor {i}" for i in range(1, 40))]),
+    )
     return Signatures(
-        replace(make_fit(40, 96, 3), weights=exposures, anchors=None),
-        channels=channels,
-        tumors=np.array([SCRIPT, *(f"tumor {i}" for i in range(1, 40))]),
+        replace(fit, weights=exposures, anchors=None),
         unselected=exposures,
         exposure_errors=np.sqrt(exposures),
         overdispersion=0.02,

@@ -53,7 +53,8 @@ def _exposures(answer: Signatures) -> list[Element]:
     if len(largest) < answer.n_components:
         parts = np.column_stack([parts, np.maximum(1 - parts.sum(axis=1), 0)])
         names.append("others")
-    tips = [f"{answer.tumors[i]}, {answer.mutations[i]:,.0f} mutations" for i in used[shown]]
+    tumors = answer.row_names
+    tips = [f"{tumors[i]}, {answer.mutations[i]:,.0f} mutations" for i in used[shown].tolist()]
     caption = "Each column is a tumor: the share of its mutations that is due to each signature."
     if len(shown) < len(used):
         caption += f" Shown: {len(shown):,} of {len(used):,} tumors, evenly spread."

@@ -32,11 +32,8 @@ class Signatures(Answer):
     Parameters
     ----------
     factorization, notes, component_names
-        As in every `Answer`; weights are the exposures.
-    channels : ndarray of shape (channels,)
-        Names of the mutation types.
-    tumors : ndarray of shape (tumors,)
-        Names of the tumors.
+        As in every `Answer`; weights are the exposures, and its names those of tumors and
+        mutation types.
     unselected : ndarray of shape (tumors, k)
         Estimates of the exposures without selection of signatures; may be negative.
     exposure_errors : ndarray of shape (tumors, k)
@@ -71,14 +68,19 @@ class Signatures(Answer):
         "Signatures", "signature", "tumor", "channel", "largest channels"
     )
 
-    channels: Annotated[NDArray[np.str_], Shape("channels")]
-    tumors: Annotated[NDArray[np.str_], Shape("tumors")]
     unselected: Annotated[NDArray[np.float64], Shape("tumors", "k")]
     exposure_errors: Annotated[NDArray[np.float64], Shape("tumors", "k")]
     overdispersion: float
     mutations: Annotated[NDArray[np.float64], Shape("tumors")]
     reconstruction: Annotated[NDArray[np.float64], Shape("tumors")]
     matches: tuple[Match, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.unselected.shape != self.weights.shape:
+            raise InvalidInput(f"unselected has shape {self.unselected.shape}, unlike the weights")
+        if len(self.matches) not in (0, self.n_components):
+            raise InvalidInput(f"{len(self.matches)} matches for {self.n_components} signatures")
 
     @property
     def signatures(self) -> Floats:
@@ -91,14 +93,14 @@ class Signatures(Answer):
         return np.asarray(self.weights)
 
     @property
-    def row_names(self) -> tuple[str, ...]:
-        """Names of the tumors."""
-        return tuple(map(str, self.tumors))
+    def channels(self) -> NDArray[np.str_]:
+        """Names of the mutation types."""
+        return np.array(self.column_names, dtype=np.str_)
 
     @property
-    def column_names(self) -> tuple[str, ...]:
-        """Names of the channels."""
-        return tuple(map(str, self.channels))
+    def tumors(self) -> NDArray[np.str_]:
+        """Names of the tumors."""
+        return np.array(self.row_names, dtype=np.str_)
 
     @property
     def found_by(self) -> str:
@@ -135,7 +137,7 @@ class Signatures(Answer):
             Known signatures by channel, such as a file of COSMIC.
         """
         known = labelled(reference, "signature")
-        matches = compare(self.signatures, self.column_names, known)
+        matches = compare(self.signatures, tuple(self.column_names), known)
         names = (
             f"{KNOWN_NAME.sub('', name)} ({match.name} {match.cosine:.2f})"
             for name, match in zip(self.component_names, matches)
@@ -187,7 +189,7 @@ class Signatures(Answer):
     def matrix_of(self, data: object) -> Floats:
         """Return counts (tumors, channels) in the order of the answer's channels."""
         table = labelled(data, "Tumor").checked("counts")
-        ordered = table.ordered(self.column_names, "counts")
+        ordered = table.ordered(tuple(self.column_names), "counts")
         if len(table.channels) > len(self.channels):
             raise InvalidInput(
                 f"counts has {len(table.channels)} channels; the signatures have "

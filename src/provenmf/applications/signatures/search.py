@@ -124,8 +124,6 @@ def _found(table: Labelled, values: Floats, n_signatures: int | None, run: Run) 
     return Signatures(
         factorization=replace(plain, certificate=certify(values, plain)),
         notes=tuple(notes),
-        channels=np.array(table.channels, dtype=np.str_),
-        tumors=np.array(table.names, dtype=np.str_),
         unselected=unselected,
         exposure_errors=errors,
         overdispersion=tumors.overdispersion,
