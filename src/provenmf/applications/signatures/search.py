@@ -164,7 +164,8 @@ def _of_channels(table: Labelled) -> list[str]:
         some = ", ".join(absent[:3])
         return [f"{counted(len(absent), 'channel')} of {kind} not in the table, such as {some}"]
     if table.named and cosmic_name(table.channels[0]) is None:
-        return [f"names of channels, such as {table.channels[0]}, are not those of mutation types"]
+        name = table.channels[0]
+        return [f"columns such as {name} are no known mutation types: rows were taken for tumors"]
     return []
 
 

@@ -144,7 +144,7 @@ const charts = (function (d) {
     let end = -Infinity;
     spec.kinds.forEach(function (kind, number) {
       const first = spec.kindOf.indexOf(number), last = spec.kindOf.lastIndexOf(number);
-      const x = frame.left + (first + last + 1) * step / 2, width = d.widthOf(kind) + 6;
+      const width = d.widthOf(kind) + 6, x = Math.min(frame.left + (first + last + 1) * step / 2, sheet.width - width / 2);
       if (x - width / 2 < end) { return; }
       d.text(sheet.svg, x, bottom + 17, kind, { "text-anchor": "middle", fill: d.colour("faint"), class: "xtick" });
       end = x + width / 2;
