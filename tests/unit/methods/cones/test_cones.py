@@ -72,6 +72,12 @@ def test_zero_rows_and_zero_data():
     assert (solution.labels == -1).all() and not solution.components.any()
 
 
+def test_rows_whose_squares_underflow_count_as_zero():
+    X = np.vstack([np.eye(3), [[1e-160, 2e-160, 0.0]], [[1e-130, 2e-130, 0.0]]])
+    solution = cones(as_blocks(X))
+    assert solution.labels.tolist()[3] == -1 and solution.labels[4] >= 0
+
+
 def test_rounding_does_not_choose_the_first_centroid():
     rng = np.random.default_rng(0)
     rows = rng.random((50, 8))
