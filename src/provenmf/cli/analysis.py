@@ -82,7 +82,7 @@ class Analysis:
                 "on_interrupt": "return",
                 "random_state": options.random_state,
                 "certify": not options.no_certify,
-                "evidence": not options.no_certify,
+                "evidence": not (options.no_certify or options.no_evidence),
             }
 
     def finish(self, result: Factorization | Answer) -> None:

@@ -61,6 +61,9 @@ class Shared:
     json: Annotated[bool, option("--json", "Print the result as JSON.")] = False
     force: Annotated[bool, option("--force", "Overwrite existing output files.")] = False
     no_report: Annotated[bool, option("--no-report", "Do not write the HTML report.")] = False
+    no_evidence: Annotated[
+        bool, option("--no-evidence", "Leave out the evidence on unseen rows.")
+    ] = False
     no_certify: Annotated[
         bool, option("--no-certify", "Leave out the certificate and the evidence.")
     ] = False

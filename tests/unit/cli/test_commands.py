@@ -192,6 +192,15 @@ def test_documents_have_names_from_a_column(run, tmp_path, corpus):
     assert wrong.code == 2 and "no column 'name': choose one of text, title" in wrong.err
 
 
+@pytest.mark.parametrize("option, certified", [("--no-evidence", True), ("--no-certify", False)])
+def test_the_evidence_can_be_left_out(run, separable, option, certified):
+    shared = ["fit", separable, "-k", 3, "-m", "spa", "-o", "one.npz", "--no-report"]
+    assert run(*shared, option).code == 0
+    certificate = load("one.npz").certificate
+    assert (certificate is not None) == certified
+    assert certificate is None or certificate.evidence is None
+
+
 def test_a_fit_goes_on_from_its_checkpoint(run, separable):
     common = ["fit", separable, "-m", "hals", "--max-iter", 20, "--no-report", "--no-certify"]
     common += ["--checkpoint", "kept", "-k"]
