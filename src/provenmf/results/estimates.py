@@ -125,7 +125,8 @@ class Evidence:
                 f"{who} confirmed in {rows}: do not interpret {_them(k)}; {fewer} more {self.row}s."
             ]
         sure = f"confirmed in {rows} ({self._sureness()} if {self.assumes})"
-        more = [f"{self.doubt}: name the groups that belong together."] if self.doubt else []
+        dependent = "so they may not be independent: name the groups that belong together"
+        more = [f"{self.doubt}, {dependent}."] if self.doubt else []
         more += self._error_sentences(real)
         if len(real) == k:
             who = {1: f"The {self.noun} is", 2: f"Both {many} are"}.get(k, f"All {k} {many} are")

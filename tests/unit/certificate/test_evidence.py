@@ -283,8 +283,8 @@ def test_what_depends_on_what_is_said():
     evidence = replace(evidence, doubt="Neighboring rows have similar residuals (correlation 0.3)")
     assert "(99 % sure if tiles of pixels are independent)" in evidence.sentences()[0]
     assert evidence.sentences()[1] == (
-        "Neighboring rows have similar residuals (correlation 0.3): name the groups that belong "
-        "together."
+        "Neighboring rows have similar residuals (correlation 0.3), so they may not be "
+        "independent: name the groups that belong together."
     )
 
 
