@@ -335,7 +335,12 @@ def judge(
         versions = {half[0]: components[1 + i][place] for i, half in enumerate(halves)}
         whole, counts = components[0][place], loss == "poisson"
         found = confirm_components(
-            values, lambda rows: versions[rows[0]], whole, counts=counts, random_state=seed
+            values,
+            lambda rows: versions[rows[0]],
+            whole,
+            counts=counts,
+            splits=1,
+            random_state=seed,
         )
         sure = SETTINGS.doubt / len(ranks)  # which of them are judged depends on the same rows
         probabilities = [found.error_probabilities[j] for j in found.confirmed]

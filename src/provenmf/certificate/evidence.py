@@ -4,7 +4,7 @@ The rows are split in two halves. Components are found in one half and judged in
 other way round (see `judging`). Given the first half, the gains of the rows that judge are
 independent, so any test of a mean is a test of the component: nothing is used twice. Equal rows
 stay in one half, because they predict each other. The e-values of both directions, and of several
-splits if they are cheap, are averaged; Bonferroni's factor k corrects for the number of components.
+splits of few rows, are averaged; Bonferroni's factor k corrects for the number of components.
 
 A half may repeat a choice that the whole data made among m ways to find components (a start, a kind
 of memberships), instead of trying them all. That choice has seen the rows that judge, so the error
@@ -37,6 +37,7 @@ Distance = Callable[[Floats, Floats], float]
 
 FEWEST_UNITS = 20  # rows or groups; with fewer no component could be confirmed
 HAS_MISSING = "the data have missing entries; fill them in or leave out their rows"
+FEW_UNITS, SPLITS = 500, 3
 ALIKE = 0.8  # cosine of what two halves show, as for resampled components
 
 
@@ -54,7 +55,7 @@ def confirm_components(
     row: str = "row",
     unit: str = "group",
     ways: int = 1,
-    splits: int = 1,
+    splits: int | None = None,
     random_state: int = 0,
 ) -> Evidence:
     """Judge every component on rows that were not used to find it.
@@ -81,8 +82,9 @@ def confirm_components(
         What a group is called: "tile" of pixels.
     ways : int
         Ways to find components among which the whole data have chosen for `find`.
-    splits : int
-        How many times the rows are split in halves. More cost more and leave less to chance.
+    splits : int, optional
+        How many times the rows are split in halves: by default three times up to 500 rows or
+        groups, where one split leaves much to chance, and once beyond.
     random_state : int
         Seed of the splits.
 
@@ -105,6 +107,8 @@ def confirm_components(
     rng = np.random.default_rng(random_state)
     is_counts = _are_counts(data) if counts is None else counts
     found = []
+    if splits is None:
+        splits = SPLITS if n_units <= FEW_UNITS else 1
     for _ in range(splits):
         halves = split_units(units, rng)
         try:

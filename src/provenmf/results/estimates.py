@@ -119,8 +119,8 @@ class Evidence:
                 f"{_them(k)}; {fewer} more {self.row}s."
             ]
         if not real:
-            who = {1: f"The {self.noun} is not", 2: f"Neither {self.noun} is"}
-            who = who.get(k, f"None of the {k} {many} is")
+            few = {1: f"The {self.noun} is not", 2: f"Neither {self.noun} is"}
+            who = few.get(k, f"None of the {k} {many} is")
             return [
                 f"{who} confirmed in {rows}: do not interpret {_them(k)}; {fewer} more {self.row}s."
             ]
