@@ -77,7 +77,13 @@ class Measurement:
 
 
 def measure(
-    blocks: Blocks, weights: Rows, components: Floats, *, products: bool, gram: bool
+    blocks: Blocks,
+    weights: Rows,
+    components: Floats,
+    *,
+    products: bool,
+    gram: bool,
+    hashed: bool,
 ) -> Measurement:
     """Measure in one pass; `products` asks for cross and weights_data, `gram` for XᵀX."""
 
@@ -86,7 +92,7 @@ def measure(
         with np.errstate(over="ignore", invalid="ignore"):
             found, cross, weights_data = rows(block, w, components, products)
             matrix = [gram_of_columns(block)] if gram else []
-            hashes = row_hashes(block)
+            hashes = row_hashes(block) if hashed else b""
             bounds = np.array(entry_range(block))
             return (hashes, weights_data, *matrix), (found.T, bounds, cross)
 
@@ -170,6 +176,7 @@ class Fit:
     products : whether one pass should bring the products with the factors and the Gram matrix too;
         without them it is faster, and a certificate that needs them makes another pass.
     full : whether the certificate may take longer than the fit, see `affords`.
+    hashed : whether to fingerprint the data, which takes as long as a few passes over them.
 
     Attributes
     ----------
@@ -187,8 +194,9 @@ class Fit:
         least_squares: bool = True,
         products: bool = True,
         full: bool = True,
+        hashed: bool = True,
     ) -> None:
-        self.full = full
+        self.full, self._hashed = full, hashed
         self.given, self.factorization = blocks, factorization
         self.method, self.n_components = factorization.method, factorization.n_components
         self.given_rows = blocks.place(factorization.weights) if rows is None else rows
@@ -223,17 +231,19 @@ class Fit:
     @computed_once
     def _pass(self) -> tuple[float, Measurement]:
         """Measure the data; outside the safe range, divide them by a unit and repeat."""
-        found = self._measured(1.0, self._products)
+        found = self._measured(1.0, self._products, hashed=self._hashed)
         if found.largest == 0 or SAFE[0] <= found.largest <= SAFE[1]:
             return 1.0, found
         unit = float(power_of_two(found.largest))
         return unit, replace(self._measured(unit, self._products), hashes=found.hashes)
 
-    def _measured(self, unit: float, products: bool) -> Measurement:
+    def _measured(self, unit: float, products: bool, *, hashed: bool = False) -> Measurement:
         blocks = self._blocks_in(unit)
         gram = products and gram_is_formed(blocks) and self.affords(self.rank_bound_seconds)
         components = self._components_in(unit)
-        return measure(blocks, self.weight_rows, components, products=products, gram=gram)
+        return measure(
+            blocks, self.weight_rows, components, products=products, gram=gram, hashed=hashed
+        )
 
     @computed_once
     def _complete(self) -> Measurement:
@@ -423,7 +433,9 @@ class Fit:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of the data, the same for every storage."""
+        """Fingerprint of the data, the same for every storage; empty if none was asked for."""
+        if not self._hashed:
+            return ""
         return fingerprint(self.given.shape, self.given.dtype, self._pass[1].hashes)
 
     def nearest_to(

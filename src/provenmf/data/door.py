@@ -276,7 +276,8 @@ def _digests(block: Matrix) -> bytes:
     else:
         counts = np.count_nonzero(block, axis=1)
     whole = SPARSE * counts > block.shape[1]
-    full = np.add(as_dense(block[whole]), 0.0, dtype=np.float64, order="C")  # -0.0 becomes 0.0
+    dense = as_dense(block if whole.all() else block[whole])
+    full = np.add(dense, 0.0, dtype=np.float64, order="C")  # -0.0 becomes 0.0
     few = sp.csr_array(block[~whole]).astype(np.float64, copy=False)
     columns, values = few.indices.astype(np.int64), few.data
     found = np.empty(len(counts), f"S{DIGEST}")

@@ -26,7 +26,13 @@ from provenmf.errors import InvalidInput, NotNumbers, warn_user
 from provenmf.linalg.nnls import Constraint, encoder
 from provenmf.linalg.storage import numbers, own_rows, plain
 from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
-from provenmf.methods.run import Callback, Interruption, OnInterrupt, interruption
+from provenmf.methods.run import (
+    Callback,
+    Interruption,
+    OnInterrupt,
+    interruption,
+    present_keeper,
+)
 from provenmf.methods.traits import (
     AT_LEAST_ONE,
     StrOptions,
@@ -341,7 +347,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         with blas_threads_for(blocks.stored_entries):
             weights = self._encode(blocks, self.components_)
         found = Factorization(self._method, weights, self.components_)
-        fit = self._measured(blocks, found, products=False)
+        fit = self._measured(blocks, found, products=False, hashed=False)
         return -((fit.error * fit.unit) ** 2) / fit.entries
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
@@ -386,8 +392,10 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             column_names=_as_text(getattr(self, "feature_names_in_", None)),
             notes=(*self._number_note(len(solution.components)), *solution.notes),
         )
-        full = self.certify == "full"
-        fit = self._measured(blocks, factorization, rows, products=bool(self.certify), full=full)
+        options = {"products": bool(self.certify), "full": self.certify == "full"}
+        # Without a certificate only data that may have changed are recognized again.
+        hashed = bool(self.certify or blocks.first_seen or present_keeper.get())
+        fit = self._measured(blocks, factorization, rows, hashed=hashed, **options)
         known: dict[str, Any] = {"fingerprint": fit.fingerprint}
         if self.certify:
             with pressed.dispensable() if pressed else nullcontext():
@@ -421,7 +429,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ) -> Fit:
         """Return the fit as certificates take it; `rows` are its weights beside the data.
 
-        The options `products` and `full` are those of `Fit`.
+        The options `products`, `full` and `hashed` are those of `Fit`.
         """
         least_squares = self._weights_are_least_squares
         return Fit(

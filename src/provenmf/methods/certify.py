@@ -85,7 +85,9 @@ def certify(
                 f"{factorization.n_components}: compare fits with as many"
             )
     return certificate.join(
-        uniqueness.compare(fit, [Fit(blocks, other, products=False) for other in others])
+        uniqueness.compare(
+            fit, [Fit(blocks, other, products=False, hashed=False) for other in others]
+        )
     )
 
 

@@ -187,8 +187,8 @@ class Factorization(Record):
     row_names, column_names : ndarray of shape (n,) and (d,) or None
         Names of the rows and columns of the data, where these have names.
     fingerprint : str
-        What the data are recognized by: shape, precision and a hash of the entries. Version 0.1
-        had none.
+        Shape, precision and a hash of the entries, by which `certify` recognizes the data; empty
+        without a certificate.
     notes : tuple of str
         What was chosen automatically and why, one sentence each.
     component_names : ndarray of shape (k,) or None

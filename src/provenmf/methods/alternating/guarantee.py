@@ -138,7 +138,7 @@ class ObservedFit(Fit):
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the observed entries and their places."""
-        return fingerprint_of(self.given)
+        return fingerprint_of(self.given) if self._hashed else ""
 
     @computed_once
     def rank_bound(self) -> RankBound:
