@@ -14,13 +14,14 @@ are cut into blocks decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import computed_once
 from provenmf.data import Block, Blocks, Part
 from provenmf.linalg.norms import first_largest
 from provenmf.linalg.storage import as_dense
@@ -58,19 +59,26 @@ class FarthestRows:
         self.blocks, self._scores = blocks, scores
         room = POOL_ENTRIES * blocks.n_rows // max(1, blocks.stored_entries)
         self._size = max(1, min(POOL_ROWS, blocks.n_rows // 8, room))
-        self._state = blocks.keep(scores.begin)
-        self.known: Floats = self._state.array(lambda part: part[0])
-        self._rounding = scores.rounding(self.known)
+        self._state = blocks.keep(partial(_begun, scores), range(blocks.n_rows))
         self._chosen: list[int] = []
         self._vectors: list[NDArray[Any]] = []  # chosen since the last pass
         self._pool: Indices = np.empty(0, dtype=np.intp)
         self._pool_scores = np.empty(0)
         self._outside = np.inf  # no row outside the pool has a larger score
 
+    @computed_once
+    def known(self) -> Floats:
+        """Return the constants of all rows (n, m)."""
+        return self._state.array(lambda part: part[1])
+
+    def known_of(self, number: int) -> Floats:
+        """Return the constants of a row of the pool."""
+        return np.asarray(self._pool_known[np.flatnonzero(self._pool == number)[0]])
+
     def farthest(self) -> tuple[int, float]:
         """Return the row with the largest score, the first of equal ones, and the score."""
         if len(self._pool) and self._pool_scores.max() > self._outside:
-            place = first_largest(self._pool_scores, self._rounding[self._pool])
+            place = first_largest(self._pool_scores, self._scores.rounding(self._pool_known))
             return int(self._pool[place]), float(self._pool_scores[place])
         return self._measure()
 
@@ -79,7 +87,7 @@ class FarthestRows:
         self._chosen.extend(rows)
         self._vectors.extend(vectors)
         if len(self._pool):
-            known, before = self.known[self._pool], self._pool_scores
+            known, before = self._pool_known, self._pool_scores
             self._pool_scores = self._scores.after(self._block, known, before, vectors)
             self._pool_scores[np.isin(self._pool, rows)] = 0.0
 
@@ -91,24 +99,62 @@ class FarthestRows:
 
     def _measure(self) -> tuple[int, float]:
         """Make a pass over all rows; return the farthest and collect a new pool."""
+        best = partial(_best, self._scores, np.array(self._chosen, dtype=np.intp), self._size)
         if self._vectors:
-            self._state = self.blocks.keep(
-                partial(_measured, self._scores, np.array(self._vectors)), self._state
-            )
+            measured = partial(_measured, self._scores, np.array(self._vectors), best)
+            found, self._state = self.blocks.sum_and_keep(measured, self._state)
             self._vectors = []
-        scores = self._state.array(lambda part: part[1]).copy()
-        scores[self._chosen] = 0.0
-        raised = scores + self._rounding
-        first = first_largest(scores, self._rounding)
-        order = np.argpartition(-raised, self._size - 1)
-        self._pool = np.union1d(order[: self._size], [first]).astype(np.intp)
+        else:
+            found = self._state.sum(best)
+        rows, known, scores, raised = map(np.concatenate, zip(*(some for some, _ in found)))
+        equal = (scores > 0) & (raised >= scores.max())
+        first = int(rows[equal].min()) if equal.any() else int(rows[0])
+        pool = np.zeros(len(rows), dtype=bool)
+        pool[np.argsort(-raised, kind="stable")[: self._size]] = True
+        pool[rows == first] = True
+        self._pool, self._pool_known, self._pool_scores = rows[pool], known[pool], scores[pool]
         self._block = self.blocks.take(self._pool)
-        self._pool_scores = scores[self._pool]
-        raised[self._pool] = 0.0
-        self._outside = float(raised.max())
-        return first, float(scores[first])
+        self._outside = max(float(raised[~pool].max(initial=0.0)), *(rest for _, rest in found))
+        return first, float(scores[rows == first][0])
 
 
-def _measured(scores: Scores, vectors: NDArray[Any], block: Block, part: Part) -> Part:
-    known, before = part
-    return known, scores.after(block, known, before, vectors)
+# What a pass stores of a block: its first row, and the constants and scores of its rows.
+
+
+def _begun(scores: Scores, block: Block, rows: range) -> Part:
+    known, first = scores.begin(block)
+    return np.array([rows.start]), known, first
+
+
+def _measured(
+    scores: Scores,
+    vectors: NDArray[Any],
+    best: Callable[[Part], list[Any]],
+    block: Block,
+    part: Part,
+) -> tuple[list[Any], Part]:
+    start, known, before = part
+    after = start, known, scores.after(block, known, before, vectors)
+    return best(after), after
+
+
+def _best(
+    scores: Scores, chosen: Indices, size: int, part: Part
+) -> list[tuple[tuple[Indices, Floats, Floats, Floats], float]]:
+    """Return the rows of a block that may belong to the pool, and the largest score of the others.
+
+    Numbers, constants, scores, and scores raised by their rounding. Among them are all rows that
+    can be the first of those that equal the largest score of all blocks.
+    """
+    (start,), known, found = part
+    found = found.copy()
+    found[chosen[(chosen >= start) & (chosen < start + len(found))] - start] = 0.0
+    raised = found + scores.rounding(known)
+    largest = np.where(found > 0, raised, -np.inf)
+    before = np.maximum.accumulate(np.append(-np.inf, largest[:-1]))
+    kept = (largest > before) & (largest >= found.max())
+    kept[found.argmax()] = True
+    kept[np.argpartition(-raised, min(size, len(raised)) - 1)[:size]] = True
+    some = np.flatnonzero(kept)
+    rest = float(raised[~kept].max(initial=0.0))
+    return [((start + some, known[some], found[some], raised[some]), rest)]

@@ -279,7 +279,7 @@ def one_at_a_time(
     run.keeps(lambda: vars(span))
 
     def point_of(row: int) -> Floats:
-        return np.asarray(rows.row(row).astype(np.float64) * rows.known[row, 0])
+        return np.asarray(rows.row(row).astype(np.float64) * rows.known_of(row)[0])
 
     rows = span.farthest_rows(blocks, scale_rows, affine)
     row, squared = rows.farthest()
