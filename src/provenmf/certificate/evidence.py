@@ -235,7 +235,7 @@ def numbered_units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
     missing = sum(str(name) in ("None", "nan", "<NA>", "NaT") for name in names)
     if missing:
         words = f"groups has no name for {counted(missing, 'row')}"
-        raise InvalidInput(words, argument="groups", remedy="give each of them a name of its own")
+        raise InvalidInput(words, argument="groups", remedy="give each of them a separate name")
     if named.dtype == object:  # of several types
         named = named.astype(str)
     return np.unique(named, return_inverse=True)[1].astype(np.intp)

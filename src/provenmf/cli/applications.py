@@ -245,7 +245,7 @@ def signatures(
         counts = labelled(data, "Tumor")
     with analysis.fitting("poisson", n_signatures) as more:
         analysis.progress.title = f"Signatures of {printable(data.name)}"
-        analysis.progress.steps = None  # nobody knows how many
+        analysis.progress.steps = None  # their number is not known before
         names = ("callback", "on_interrupt", "evidence", "random_state")
         given = {name: more[name] for name in names}
         result = find_signatures(counts, n_signatures, reference=reference, **given)

@@ -179,7 +179,7 @@ def adversarial_noise(
     correlate with weights they should not, and so mixes the features (E). Entries that the
     decoder does not look at are spent as under "features".
     "features": a fixed pattern of signs for each feature, added whenever it is present. It looks
-    like a part of the feature and moves it out of the span (N); nobody could tell it apart.
+    like a part of the feature and moves it out of the span (N); no method can tell it apart.
     """
     rng = generator(random_state)
     patterns = rng.choice([-1.0, 1.0], size=components.shape)

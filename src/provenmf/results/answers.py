@@ -116,7 +116,7 @@ class Answer(Record):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.kind == Answer.kind:
-            raise TypeError(f"{cls.__name__} needs a kind of its own")
+            raise TypeError(f"{cls.__name__} needs its own kind")
         ANSWERS[cls.kind] = cls
 
     def __post_init__(self) -> None:

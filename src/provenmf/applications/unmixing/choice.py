@@ -187,7 +187,7 @@ class Plane(NamedTuple):
 def plane_of(rows: Floats, *, vary: bool = False) -> Plane:
     """Return the plane of most of the rows (n, k), which have noise of one.
 
-    Where spectra vary there is more than noise inside the plane, nobody knows how much: each of its
+    Where spectra vary there is more than noise inside the plane, to an unknown degree: each of its
     directions then counts as much as their mean.
     """
     near = np.ones(len(rows), dtype=bool)

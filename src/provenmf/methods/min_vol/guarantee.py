@@ -75,7 +75,7 @@ def scattered(fit: Fit) -> Check:
         return Check(NAME, "Gillis & Luce 2024", "fails", distance, 0.0, note=note)
     note = (
         "the necessary condition of Gillis & Luce (2024) does not refute it, and not every "
-        "component has a row of its own that proves it"
+        "component has a pure row that proves it"
     )
     return Check(NAME, THEOREM, "unknown", note=note)
 

@@ -84,7 +84,7 @@ class Purification(Factorizer):
     -----
     `transform` (and so `fit_transform`) gives the nonnegative least-squares weights, as all
     methods do: they reconstruct best and average out unbiased noise. `decode` gives the paper's
-    max(A†y − α, 0): no entry is off by more than ‖A†‖_∞ max|ν| + α, whoever chose ν.
+    max(A†y − α, 0): no entry is off by more than ‖A†‖_∞ max|ν| + α, for any noise ν.
 
     References
     ----------
