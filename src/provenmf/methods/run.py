@@ -198,8 +198,8 @@ def interrupted() -> bool:
 def interruption(on_interrupt: OnInterrupt) -> Iterator[Interruption | None]:
     """Handle Ctrl-C during a fit that is to "return" its best result.
 
-    Only the main thread can, and only if no other handler is installed. A fit within a fit shares the
-    handler of the outer one.
+    Only the main thread can, and only if no other handler is installed. A fit within a fit shares
+    the handler of the outer one.
     """
     present = _present.get()
     possible = (
