@@ -233,7 +233,7 @@ class Course:
 def course(
     method: Method, sample: Sample, start: Array, *, passes: int, seconds: float = math.inf
 ) -> Course:
-    """Run a method until a limit, its own end, or the last digits of the error."""
+    """Run a method until it ends, reaches a limit, or reduces the error to rounding."""
     first = total_correlation_error(start, sample.components)
     run = Course([0.0], [first])
     iterates = method(sample.data, start)

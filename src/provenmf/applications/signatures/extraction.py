@@ -89,7 +89,7 @@ def _rich_fit(counts: Floats) -> Extracted:
 
 
 def grow(tumors: Tumors, n_signatures: int | None) -> Search:
-    """Add signatures one by one, somewhat more than are wanted or pay for themselves."""
+    """Add signatures one by one, a few beyond the wanted number or the lowest cost."""
     counts = tumors.counts
     totals = counts.sum(axis=1, keepdims=True)
     mean = counts.sum(axis=0, keepdims=True) / counts.sum()

@@ -122,7 +122,7 @@ class XRAY(AnchorFactorizer):
 
 
 class SignedXRAY(XRAY):
-    """XRAY for rows whose entries may be negative but not their sums, by which it divides.
+    """XRAY for rows that may have negative entries; their sums must not be negative.
 
     Words after a projection and a turn of the axes are like that (`applications.topics`).
     """
