@@ -90,7 +90,9 @@ def checked(
 
 
 def _plain(value: object) -> object:
-    """Return a whole number of numpy as Python's."""
+    """Return whole numbers of numpy as Python's."""
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return tuple(map(_plain, value))
     return int(value) if isinstance(value, np.integer) else value
 
 
@@ -162,12 +164,16 @@ def _declared(function: Callable[..., Any]) -> tuple[dict[str, Rule], dict[str, 
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
 
 
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    return number and not math.isnan(float(value))
+def is_number(value: Any) -> bool:
+    """Return whether a value is a real number, or infinite, in double precision."""
+    number = isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
+    try:
+        return number and not math.isnan(value)
+    except OverflowError:  # of a whole number beyond those of double precision
+        return False
 
 
 def _is_seed(value: Any) -> bool:
@@ -179,7 +185,7 @@ SEED = Rule(_is_seed, "a seed: a whole number, a generator of numpy, or None")
 ANYTHING = Rule(lambda value: True, "anything")
 PLAIN: dict[Any, Rule] = {
     int: Rule(_is_whole, "a whole number"),
-    float: Rule(_is_number, "a number"),
+    float: Rule(is_number, "a number"),
     bool: Rule(lambda value: type(value).__name__ in ("bool", "bool_"), "True or False"),
     str: Rule(lambda value: isinstance(value, str), "text"),
     None: Rule(lambda value: value is None, "None"),
@@ -226,7 +232,8 @@ def _rule(hint: Any) -> Rule:
         each = rules[0] if rules else ANYTHING
         plural = PLURALS.get(inner[0]) or f"a sequence, each {each.words}"
         words = "a sequence" if each is ANYTHING else plural
-        return Rule(lambda value: _is_sequence(value, each), words)
+        once = not issubclass(kind, abc.Sized)
+        return Rule(lambda value: _is_sequence(value, each, once), words)
     return Rule(lambda value: isinstance(value, kind), kind.__name__)
 
 
@@ -249,9 +256,10 @@ def _is_mapping(value: Any, of_keys: Rule, of_values: Rule) -> bool:
     )
 
 
-def _is_sequence(value: Any, each: Rule) -> bool:
+def _is_sequence(value: Any, each: Rule, once: bool) -> bool:
+    """Test the elements, but those of an iterator, which it gives only once."""
     if isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1:
         return False
-    if not hasattr(value, "__len__"):  # an iterator can be read only once
-        return hasattr(value, "__iter__")
+    if not hasattr(value, "__len__"):
+        return once and hasattr(value, "__iter__")
     return hasattr(value, "__iter__") and all(map(each.fits, islice(value, LOOKED_AT)))

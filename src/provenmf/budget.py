@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache, cached_property, partial
-from numbers import Integral, Real
+from numbers import Integral
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -336,13 +336,14 @@ def room_for_parts(usual: int) -> float:
 
 def bytes_of(memory: str | float) -> float:
     """Return the bytes that a number or a text such as "500MB" or "1.5GiB" means."""
-    fractional = isinstance(memory, Real) and not isinstance(memory, Integral)
-    text = f"{memory:f}" if fractional else str(memory)  # not 1e+16
-    found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)(I?)B?\s*", text.upper())
+    found, number = None, math.nan
     try:
+        plain = isinstance(memory, str | bool)
+        text = str(memory) if plain else f"{float(memory):f}"  # not 1e+16
+        found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)(I?)B?\s*", text.upper())
         number = float(found[1]) if found else math.nan
-    except ValueError:
-        number = math.nan
+    except (TypeError, ValueError, OverflowError):
+        pass
     if found is None or not 0 < number < math.inf:
         raise InvalidInput(
             "is not an amount of memory",
@@ -356,7 +357,8 @@ def bytes_of(memory: str | float) -> float:
 
 def threads_of(n_jobs: int) -> int:
     """Return a number of threads; negative ones count back from all cores, as in joblib."""
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+    whole = isinstance(n_jobs, Integral) and hasattr(n_jobs, "__index__")  # not a time of numpy
+    if not whole or isinstance(n_jobs, bool) or n_jobs == 0:
         raise InvalidInput(
             "is not a number of threads",
             argument="n_jobs",

@@ -29,6 +29,14 @@ def as_in_python(argument: str, value: str | None) -> str:
     return argument if value is None else f"{argument}={value}"
 
 
+def as_written(value: object) -> str:
+    """Return a value as in Python, or its type if Python cannot write it, such as 10**5000."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"({type(value).__name__})"
+
+
 def printable(text: str) -> str:
     """Replace characters that could steer a terminal; line ends stay."""
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
@@ -93,7 +101,7 @@ class Message(Exception):
 
             text = _PLACEHOLDER.sub(named, text)
             if self._has_value:
-                value = " ".join(repr(self.value).split())
+                value = " ".join(as_written(self.value).split())
                 text = f"{naming(own, shortened(value, LONGEST_VALUE))} {text}"
         return legible(f"{self.place}: {text}" if self.place else text)
 

@@ -13,6 +13,8 @@ import tempfile
 import time
 import traceback
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,8 @@ ODD = (None, True, -1, 0, 1, 2.5, 99, float("nan"), float("inf"), "", "x", "auto
 ODD += ((1, 2), [[1]], {}, {"a": 1}, np.zeros(0), np.arange(1, 3), np.array(["spa", "x"]))
 ODD += (np.ones((2, 2)), np.array("x"), object(), print, np.int64(2), np.uint8(2), np.bool_(1))
 ODD += ([None] * 24, np.full(24, np.nan), ["a", 1, None] * 8)  # as many as rows
-ODD += (np.array(2), 2 + 0j, 10**30, -(10**30), "2", np.float64(2))
+ODD += (np.array(2), 2 + 0j, 10**30, -(10**30), "2", np.float64(2), 10**400, -(10**5000))
+ODD += (np.timedelta64(2, "s"), Fraction(5, 2), Decimal(2), iter([2]), (np.uint8(3), np.uint8(86)))
 FUNCTIONS = (
     provenmf.factorize,
     provenmf.diagnose,

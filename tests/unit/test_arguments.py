@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,20 +31,27 @@ GOOD: dict[str, tuple[Any, list[Any]]] = {
     "anything": (object, [None, 1, "a"]),
 }
 BAD: dict[str, list[Any]] = {
-    "int": [True, 1.0, "1", None, float("nan")],
-    "float": [True, "1", None, float("nan"), 1j],
+    "int": [True, 1.0, "1", None, float("nan"), np.timedelta64(3, "s")],
+    "float": [True, "1", None, float("nan"), 1j, 10**400, np.timedelta64(3, "s")],
     "bool": [0, 1, "True", None],
     "text": [1, None, b"a"],
     "choice": ["c", None, ["a"]],
     "perhaps": ["a", 1.5],
     "pair": [(1,), (1, 2, 3), (1.5, 2), "ab"],
-    "numbers": ["12", [1.5], 3, np.array(3), np.ones((2, 2)), {"a": 1}],
+    "numbers": ["12", [1.5], 3, np.array(3), np.ones((2, 2)), {"a": 1}, iter([1])],
     "names": [{"a": 1}, ["a"], None],
     "bounded": [0, 10, 2.5],
     "function": [3, None],
     "path": [1, None],
     "anything": [],
 }
+
+
+class Unwritten:
+    """An object that cannot be shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
 
 
 def function_of(hint: Any) -> Any:
@@ -89,6 +97,15 @@ def test_values_of_the_declared_type_pass_and_others_are_named(kind):
         (lambda: PARTS.largest("x"), "n='x' must be a whole number"),
         (lambda: PARTS.plot({}), "chart={} must be text or None"),
         (lambda: PARTS.anchor_name(2), "component=2 must be from 0 to 1"),
+        (lambda: provenmf.HALS(2, tol=10**400).fit(X), "must be a number in double precision"),
+        (lambda: provenmf.HALS(-(10**5000)).fit(X), "double precision. Got (int) instead"),
+        (lambda: provenmf.SPA(np.timedelta64(2, "s")).fit(X), "must be a number"),
+        (lambda: provenmf.SPA(2).fit([[10**400, 1], [1, 2]]), "int too large"),
+        (lambda: provenmf.find_signatures([[10**400, 1], [1, 2]]), "does not hold numbers"),
+        (lambda: provenmf.find_signatures(np.full((4, 3), 1e308)), "multiply it by 1e-308"),
+        (lambda: provenmf.diagnose([[Decimal("sNaN"), Decimal(1)]]), "real numbers are needed"),
+        (lambda: provenmf.find_parts(X, 2, shape=(10**5000, 3)), "an image of (int) x 3 pixels"),
+        (lambda: provenmf.factorize(X, 2, method=Unwritten()), "method=(Unwritten) must be text"),
         (lambda: PARTS.to_anndata(3), "data=3 is not an AnnData of shape (12, 5)"),
     ],
 )
@@ -120,3 +137,9 @@ def test_whole_numbers_of_numpy_become_pythons():
         return type(number)
 
     assert kind_of(np.int8(3)) is kind_of(number=np.uint16(3)) is int
+
+
+def test_sizes_in_small_integers_of_numpy_do_not_overflow():
+    wide = np.random.default_rng(0).random((4, 260))
+    sides = np.uint8(130), np.uint8(2)
+    assert provenmf.find_parts(wide, 1, shape=sides, evidence=False).image_shape == (130, 2)

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -87,17 +88,16 @@ def test_one_setting_for_own_threads_too(monkeypatch):
             assert available_threads() == 3
     assert seen == [3] * 6  # helpers know it too
     assert available_threads() == 8
-    for wrong in (0, True, 1.5):
-        with pytest.raises(InvalidInput, match="n_jobs"):
-            threads_of(wrong)
-    assert threads_of(np.int64(3)) == 3
+    for wrong in (0, True, 1.5, np.timedelta64(3, "s")):
+        with pytest.raises(InvalidInput, match="n_jobs"), resources(n_jobs=wrong):
+            pass
     with resources(n_jobs=10**30):  # more than BLAS has a number for
         assert available_threads() == 8
 
 
 def test_amounts_of_memory():
     texts = {"500MB": 5e8, "2 gb": 2e9, "1.5GiB": 1.5 * 2**30, 4096: 4096, "64k": 64e3}
-    texts |= {1e16: 1e16, 2**70: 2.0**70, np.float64(1e300): 1e300}
+    texts |= {1e16: 1e16, 2**70: 2.0**70, np.float64(1e300): 1e300, Fraction(3, 2): 1.5}
     assert {text: bytes_of(text) for text in texts} == texts
     for wrong in ("", "much", "-2GB", 0, "1..2GB", "1e3"):
         with pytest.raises(InvalidInput, match="memory=.* is not an amount of memory"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput, counted, optional
+from provenmf.errors import InvalidInput, as_written, counted, optional
 from provenmf.io.files import check_unfolded, existing, parsing
 from provenmf.io.matrices import choose_array, read_arrays
 from provenmf.io.rasters import ENDINGS, read_raster
@@ -198,7 +198,7 @@ def _unlike(cube: NDArray[Any]) -> float:
 
 
 def _other_shape(values: NDArray[Any], shape: tuple[int, int] | None, where: str) -> InvalidInput:
-    size = " x ".join(map(str, shape or ()))
+    size = " x ".join(map(as_written, shape or ()))
     return InvalidInput(
         f"{where} has shape {values.shape}, which does not fit an image of {size} pixels",
         argument="shape",
@@ -333,11 +333,7 @@ def as_images(
         side = round(values.shape[1] ** 0.5)
         shape = side, side
     if shape[0] * shape[1] != values.shape[1]:
-        raise InvalidInput(
-            f"{where} has {values.shape[1]} pixels an image, not {shape[0]} x {shape[1]}",
-            argument="shape",
-            remedy="give {argument}: rows and columns",
-        )
+        raise _other_shape(values, shape, where)
     pixels, scale, notes = _in_unit_range(values, where, scale)
     if names is None:
         names = [f"image {number}" for number in range(1, len(pixels) + 1)]

@@ -109,7 +109,7 @@ def numbers_among_objects(values: NDArray[Any]) -> NDArray[Any]:
     found = np.full(values.size, np.nan)
     try:
         found[~missing] = rest.astype(np.float64)
-    except OverflowError:
+    except (OverflowError, ValueError):  # large integers, a decimal that signals
         return values
     return found.reshape(values.shape)
 

@@ -132,7 +132,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise
         except TypeError as error:  # scikit-learn's checks expect a TypeError
             raise NotNumbers(str(error)) from error
-        except ValueError as error:  # scikit-learn's message for unusable data
+        except (ValueError, OverflowError) as error:  # scikit-learn's message for unusable data
             raise InvalidInput(str(error)) from error
 
     def _check_columns(self, X: Any, given: Labeled, blocks: Blocks, *, reset: bool) -> None:
@@ -286,7 +286,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         A certificate takes another array (n_rows, k), though not where rows are on workers.
         """
         name, wanted = type(self).__name__, self.n_components
-        k = int(wanted) if isinstance(wanted, Integral) else min(MOST_COMPONENTS, *blocks.shape)
+        k = min(MOST_COMPONENTS, *blocks.shape)
+        if isinstance(wanted, Integral):
+            k = min(int(wanted), blocks.n_rows)  # more are refused
         gathered = self._gathered_bytes(blocks)
         certify = bool(self.certify) and not blocks.on_workers
         by_row = blocks.n_rows * (k * (blocks.dtype.itemsize + 8 * (1 + certify)) + 8 * VECTORS)

@@ -24,7 +24,8 @@ from sklearn.utils._param_validation import (
 )
 
 import provenmf
-from provenmf.errors import InvalidInput, Naming, as_in_python, legible
+from provenmf.arguments import is_number
+from provenmf.errors import InvalidInput, Naming, as_in_python, as_written, legible
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,11 @@ def validate_parameters(estimator: BaseEstimator, constraints: Mapping[str, obje
     """Refuse the first parameter that is not among its legal values."""
     for name, value in estimator.get_params(deep=False).items():
         try:
+            if isinstance(value, Real) and not (isinstance(value, bool) or is_number(value)):
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {type(estimator).__name__} must be a number in "
+                    f"double precision. Got {as_written(value)} instead."
+                )
             validate_parameter_constraints(constraints, {name: value}, type(estimator).__name__)
         except InvalidParameterError as error:
             raise InvalidParameter(str(error), name, value) from None

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from provenmf.applications.signatures.channels import cosmic_names, is_heading
 from provenmf.errors import InvalidInput
+from provenmf.linalg.storage import check_scale
 
 Floats = NDArray[np.float64]
 
@@ -67,6 +68,7 @@ class Labelled(NamedTuple):
                 )
         if not self.values.any():
             raise InvalidInput(f"{what} has no mutation at all")
+        check_scale(float(self.values.max()), what)
         return self
 
 
@@ -123,7 +125,7 @@ def _parts(table: Any) -> tuple[Floats, list[str] | None, list[str] | None]:
     values = values.toarray() if sp.issparse(values) else values
     try:
         values = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"the table does not hold numbers{_first_text(values)}") from error
     if values.ndim != 2:
         raise InvalidInput(f"the table has {values.ndim} axes: give tumors × channels")

@@ -279,11 +279,12 @@ def number_of_topics(values: Floats, edge: float, following: float = 0.0) -> int
     eigenvalue is large whatever the corpus, so that its own gap says nothing; one topic is the
     answer if no other is above the edge.
     """
+    edge = max(edge, 0.0)
     above = int(np.count_nonzero(values > edge))
     if above < 2:
         return 1
     after = np.fmax(np.append(values[2:], following)[: above - 1], edge)
-    return 2 + int(np.argmax(values[1:above] / after))
+    return 2 + int(np.argmin(after / values[1:above]))
 
 
 def redrawn(counts: WordCounts) -> WordCounts:
