@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -68,17 +67,10 @@ def _settled(matrix: Any, argument: str) -> tuple[int, str]:
 
 def check_number(name: str, value: int | None, most: int, what: str) -> None:
     """Raise an error for a number of components that is not positive or exceeds the data."""
-    check_whole(name, value)
     if value is not None and not 1 <= value <= most:
         raise InvalidInput(
             f"must be at least 1 and at most the {most} {what}", argument=name, value=value
         )
-
-
-def check_whole(name: str, value: object) -> None:
-    """Refuse 2.5, "3" or True components."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, Integral)):
-        raise InvalidInput("is not a whole number", argument=name, value=value)
 
 
 def found_fewer(factorization: Factorization, wanted: int | None, what: str) -> list[str]:

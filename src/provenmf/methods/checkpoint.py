@@ -13,11 +13,11 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import provenmf
+from provenmf.arguments import is_number
 from provenmf.budget import set_inside
 from provenmf.data import Blocks
 from provenmf.data.door import fingerprint_of
@@ -70,7 +70,7 @@ class Checkpoint:
             raise InvalidInput(
                 "is not a folder", argument="checkpoint", value=self.folder, remedy="give a path"
             )
-        if not isinstance(self.seconds, Real) or not self.seconds >= 0:
+        if not is_number(self.seconds) or self.seconds < 0:
             raise InvalidInput(
                 "is not a time", argument="seconds", value=self.seconds, remedy="give 0 or more"
             )

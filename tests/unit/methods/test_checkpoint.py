@@ -203,9 +203,9 @@ def test_the_automatic_choice_has_a_folder_for_each_method(tmp_path):
 
 
 def test_what_is_no_time_is_refused_by_name_and_any_time_is_none_too_long(tmp_path):
-    for seconds in ("30", None, [1], 1j, -1, float("nan")):
+    for seconds in ("30", None, [1], 1j, -1, float("nan"), 10**400, np.timedelta64(3, "s")):
         with pytest.raises(InvalidInput, match="is not a time"):
             Checkpoint("kept", seconds=seconds)
-    for number, seconds in enumerate((float("inf"), 10**400)):
+    for number, seconds in enumerate((float("inf"), 10**300)):
         never = Checkpoint(tmp_path / str(number), seconds=seconds)
         HALS(2, max_iter=3).fit(np.eye(6), checkpoint=never)

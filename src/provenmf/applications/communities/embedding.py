@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-from provenmf.applications.fitting import check_whole
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.spectral import with_fixed_signs
@@ -42,7 +41,6 @@ class Embedding:
 def embed(adjacency: sp.csr_array, k: int, *, energy: float = ENERGY) -> Embedding:
     """Return the k leading eigenvectors, and the nodes that hold `energy` of their squares."""
     n = adjacency.shape[0]
-    check_whole("n_communities", k)
     if not 1 <= k < n:
         raise InvalidInput(
             f"must be at least 1 and less than the {n} nodes", argument="n_communities", value=k

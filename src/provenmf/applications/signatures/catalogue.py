@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.signatures.channels import cosmic_names, is_heading
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, as_written
 from provenmf.linalg.storage import check_scale
 
 Floats = NDArray[np.float64]
@@ -146,9 +146,9 @@ def _first_text(values: Any) -> str:
     for place, value in np.ndenumerate(np.asarray(values, dtype=object)):
         try:
             float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             where = ", ".join(f"{axis} {p + 1}" for axis, p in zip(("row", "column"), place))
-            return f": {value!r:.40} in {where}"
+            return f": {as_written(value):.40} in {where}"
     return ""
 
 
