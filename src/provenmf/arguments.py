@@ -93,7 +93,7 @@ def _plain(value: object) -> object:
     """Return whole numbers of numpy as Python's."""
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return tuple(map(_plain, value))
-    return int(value) if isinstance(value, np.integer) else value
+    return int(value) if isinstance(value, np.integer) and _is_whole(value) else value
 
 
 def _check_call(

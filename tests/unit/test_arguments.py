@@ -138,6 +138,12 @@ def test_whole_numbers_of_numpy_become_pythons():
 
     assert kind_of(np.int8(3)) is kind_of(number=np.uint16(3)) is int
 
+    @checked()
+    def same(value: object) -> object:
+        return value
+
+    assert same(np.timedelta64(3, "s")) == np.timedelta64(3, "s")  # also an integer of numpy
+
 
 def test_sizes_in_small_integers_of_numpy_do_not_overflow():
     wide = np.random.default_rng(0).random((4, 260))

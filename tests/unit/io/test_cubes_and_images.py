@@ -123,7 +123,7 @@ def test_range_of_pixels():
     for bad, message in [
         (np.array([[0.0, np.nan, 1, 1]]), "1 images with missing pixels"),
         (np.array([[0.0, -1, 1, 1]]), "negative pixels"),
-        (np.ones((2, 5)), "not 2 x 2"),
+        (np.ones((2, 5)), "an image of 2 x 2"),
     ]:
         with pytest.raises(InvalidInput, match=message):
             as_images(bad)
