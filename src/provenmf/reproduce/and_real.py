@@ -150,6 +150,14 @@ def face_fit(method: str, pixels: Floats, seed: int) -> tuple[Floats, Floats]:
     return model.components_, weights @ model.components_
 
 
+def least_accuracy(tables: Tables) -> float:
+    """Return the smallest ClustAcc of AND, mean over its starts, NMF and LDA."""
+    names = (PAPER, NMF_NAME, LDA_NAME)
+    return float(
+        np.min([np.mean(column(tables, TABLE_1, "ClustAcc", method=name)) for name in names])
+    )
+
+
 def at_least_the_worse(name: str, sign: int, tables: Tables) -> float:
     """Return AND's mean of a measure minus the worse of NMF's and LDA's; larger is better."""
     ours = sign * float(np.mean(column(tables, TABLE_1, name, method=PAPER)))
@@ -179,7 +187,7 @@ EXPERIMENTS = (
         "and-table1",
         newsgroup_topics,
         {
-            "reasonable": lambda t: float(np.mean(column(t, TABLE_1, "ClustAcc", method=PAPER))),
+            "reasonable": least_accuracy,
             "coherent": partial(at_least_the_worse, "coherence", 1),
             "distinct": partial(at_least_the_worse, "shared words", -1),
             "agree-with-groups": partial(at_least_the_worse, "ClustAcc", 1),

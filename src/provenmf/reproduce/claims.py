@@ -75,6 +75,11 @@ def quotients(above: Sequence[float], below: Sequence[float]) -> list[float]:
         return list(np.divide(above, below))
 
 
+def discrepancy(tables: Tables, title: str, name: str, other: str) -> float:
+    """Return the largest ratio of two columns in any row, whichever of them is larger."""
+    return float(np.exp(np.max(np.abs(np.log(ratios(tables, title, name, other))))))
+
+
 def entry(title: str, name: str, **where: Any) -> Number:
     """Return the number that is one entry of a table."""
     return lambda tables: cell(tables, title, name, **where)

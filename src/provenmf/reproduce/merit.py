@@ -394,7 +394,9 @@ EXPERIMENTS = (
         {
             "gap-to-spa": partial(lead, (PAPER, "FastGradient"), ("SPA",)),
             "convex-methods-succeed": from_snr(12, (PAPER, "FastGradient")),
-            "fastgradient-5-gb": entry(MEMORY, "FastGradient", n=10_000),
+            "fastgradient-5-gb": lambda t: abs(
+                cell(t, MEMORY, "FastGradient", n=10_000) / 5000 - 1
+            ),
             "merit-below-100-mb": lambda t: memory(t, 10_000),
             "merit-grows-gracefully": lambda t: memory(t, 10_000) / memory(t, 1000),
         },
@@ -407,6 +409,7 @@ EXPERIMENTS = (
         {
             "merit-succeeds": smallest(RATE, PAPER),
             "fastgradient-succeeds": smallest(RATE, "FastGradient"),
+            "spa-succeeds-at-40": entry(RATE, "SPA", K=40),
             "spa-falls": entry(RATE, "SPA", K=70),
             "mrsa-below-spa": largest(MRSA, PAPER, over="SPA", K=70),
             "rae-as-printed": partial(from_the_print, RAE, (PAPER,)),
