@@ -42,7 +42,6 @@ def forged(tables, edits):
 # Edits after which the clauses hold that fail on record.
 REPAIRS = {
     "and-fig1": [("CTM", {"method": "HALS"}, "largest rise", 1.2)],
-    "and-fig2": [("Noise on CTM", {"method": AND}, "late factor", 1.0)],
     "and-fig3": [("Starts, out-of-span", {"method": AND}, "relative error", 0.05)],
     "and-fig4": [("Sparsity", {"α": 20, "method": AND}, "late factor", 0.9)],
     "and-table1": [(NEWS, {"method": AND}, "shared words", 0)],
