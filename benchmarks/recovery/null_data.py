@@ -26,6 +26,11 @@ def rows(seed: int) -> int:
     return 1000 if seed % 5 == 4 else 200
 
 
+def more_than_true(seed: int, true: int = TRUE) -> int:
+    """Return 1, 2 or 5 components more than there are."""
+    return true + (1, 2, 5)[seed % 3]
+
+
 def profiles(rng: np.random.Generator, k: int, d: int = D) -> Floats:
     return rng.dirichlet(np.full(d, 0.3), k)
 
@@ -108,7 +113,7 @@ def dominated(rng: np.random.Generator, seed: int) -> Null:
     mean = (rng.dirichlet(np.full(TRUE, 0.5), n) * [18.0, 1.0, 1.0]) @ H
     noise = 0.1 * rng.standard_normal((n, D))
     X = rng.poisson(20 * mean).astype(float) if counts else np.maximum(mean + noise, 0)
-    return X, TRUE + (1, 2, 5)[seed % 3], TRUE, counts
+    return X, more_than_true(seed), TRUE, counts
 
 
 def dense_profiles(rng: np.random.Generator, seed: int) -> Null:
@@ -120,7 +125,7 @@ def dense_profiles(rng: np.random.Generator, seed: int) -> Null:
     counts, n = bool(seed % 2), rows(seed)
     H = np.exp(0.7 * rng.standard_normal((TRUE, D)))
     X = drawn(rng, n, D, H / H.sum(axis=1, keepdims=True), counts)
-    return X, TRUE + (1, 2, 5)[seed % 3], TRUE, counts
+    return X, more_than_true(seed), TRUE, counts
 
 
 def unequal_columns(rng: np.random.Generator, seed: int) -> Null:
@@ -209,23 +214,14 @@ def proportional(rng: np.random.Generator, seed: int) -> Null:
 # Kinds that an adversary would try
 
 
-def more_than_true(seed: int, true: int = TRUE) -> int:
-    """Return 1, 2 or 5 components more than there are."""
-    return true + (1, 2, 5)[seed % 3]
-
-
 def sums_of_columns(rng: np.random.Generator, seed: int) -> Null:
     """Four independent columns and noisy sums of every two, three and four of them."""
     n = rows(seed)
     own = rng.gamma(2.0, 1.0, (n, 4)) * rng.gamma(2.0, 1.0, 4)
     sets = np.array([[bits >> j & 1 for j in range(4)] for bits in range(1, 16)], dtype=float)
     X = own @ sets.T
-    return (
-        np.maximum(X + 0.1 * X.std(axis=0) * rng.standard_normal(X.shape), 0),
-        (more_than_true(seed, 4)),
-        4,
-        False,
-    )
+    X = np.maximum(X + 0.1 * X.std(axis=0) * rng.standard_normal(X.shape), 0)
+    return X, more_than_true(seed, 4), 4, False
 
 
 def mixed_scales(rng: np.random.Generator, seed: int) -> Null:
@@ -246,12 +242,8 @@ def dropout(rng: np.random.Generator, seed: int) -> Null:
     """Three components, of which shares of 30 to 90 % of the entries of a row are lost."""
     n, counts = rows(seed), bool(seed % 2)
     X = drawn(rng, n, D, profiles(rng, TRUE), counts)
-    return (
-        X * (rng.random(X.shape) > rng.uniform(0.3, 0.9, (n, 1))),
-        more_than_true(seed),
-        (TRUE),
-        counts,
-    )
+    X *= rng.random(X.shape) > rng.uniform(0.3, 0.9, (n, 1))
+    return X, more_than_true(seed), TRUE, counts
 
 
 def correlated_noise(rng: np.random.Generator, seed: int) -> Null:
@@ -265,12 +257,8 @@ def correlated_noise(rng: np.random.Generator, seed: int) -> Null:
 def six_components(rng: np.random.Generator, seed: int) -> Null:
     """Six components in 60 columns."""
     counts = bool(seed % 2)
-    return (
-        drawn(rng, rows(seed), 60, profiles(rng, 6, 60), counts),
-        more_than_true(seed, 6),
-        6,
-        (counts),
-    )
+    X = drawn(rng, rows(seed), 60, profiles(rng, 6, 60), counts)
+    return X, more_than_true(seed, 6), 6, counts
 
 
 def pareto_sizes(rng: np.random.Generator, seed: int) -> Null:

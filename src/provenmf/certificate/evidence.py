@@ -37,7 +37,7 @@ Distance = Callable[[Floats, Floats], float]
 
 FEWEST_UNITS = 20  # rows or groups; with fewer no component could be confirmed
 HAS_MISSING = "the data have missing entries; fill them in or leave out their rows"
-FEW_UNITS, SPLITS = 500, 3
+FEW_UNITS, SPLITS = 500, 3  # splits of at most this many rows or groups
 ALIKE = 0.8  # cosine of what two halves show, as for resampled components
 
 
