@@ -84,17 +84,26 @@ def rank_error(rows, k):
 
 
 def divergences(rows, product, fit, bounds, measures):
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(rows > 0, rows * np.log(rows / product), 0.0) - rows + product
-    reached = extended_sum(terms)
+    reached = divergence(rows, product)
     if not np.isfinite(reached):
         return
     slack = 1e-12 * float(extended_sum(rows))
     yield "divergence", abs(measures["divergence"] - reached) <= 1e-7 * abs(reached) + slack
     if len(fit.components) == 1:
-        margins = np.outer(rows.sum(axis=1), rows.sum(axis=0)) / rows.sum()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = np.where(rows > 0, rows * np.log(rows / margins), 0.0) - rows + margins
-        best = extended_sum(terms)
-        yield "divergence of rank one", reached >= best - slack
-        yield "weights gap", bounds["weights_divergence_gap"] >= -slack
+        down, across = rows.sum(axis=1), rows.sum(axis=0)
+        weights, components = fit.weights[:, 0], fit.components[0]
+        alone = {
+            "weights": np.outer(down, components / components.sum()),
+            "components": np.outer(weights / weights.sum(), across),
+        }
+        least = divergence(rows, np.outer(down, across / across.sum()))
+        yield "divergence of rank one", reached >= least - slack
+        for factor, best in alone.items():
+            gained = reached - divergence(rows, best)
+            yield f"{factor} gap", bounds[f"{factor}_divergence_gap"] >= gained - slack
+
+
+def divergence(rows, product):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(rows > 0, rows * np.log(rows / product), 0.0) - rows + product
+    return extended_sum(terms)

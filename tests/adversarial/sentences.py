@@ -234,9 +234,24 @@ def nearly_dependent(case):
     return bool(np.linalg.svd(unit, compute_uv=False)[-1] < 1e-5) or len(unit) > unit.shape[1]
 
 
-@sentence(r"The weights are not known to be stable: most of them are not the best ones\.")
-def not_best(case):
-    return True
+@sentence(
+    r"The weights are not known to be stable: in at least half of the rows they are zero or not "
+    r"the best ones\."
+)
+def zero_or_not_best(case):
+    """Look for a descent direction of each row's squared error, in extended precision."""
+    rows, weights, components = (
+        factor.astype(np.longdouble) for factor in (case.rows, case.weights, case.components)
+    )
+    size = np.maximum(np.linalg.norm(rows, axis=1), np.finfo(np.longdouble).tiny)[:, None]
+    slope = (weights @ components - rows) / size @ components.T
+    if case.constraint == "simplex":
+        better = (weights * (slope - slope.min(axis=1, keepdims=True)) / size).sum(axis=1) > 1e-11
+    else:
+        slope = slope / np.maximum(np.linalg.norm(components, axis=1), np.finfo(float).tiny)
+        better = ((slope < -1e-9) | ((slope > 1e-9) & (weights > 0)) | (weights < 0)).any(axis=1)
+    found = (better | ~weights.any(axis=1)) & rows.any(axis=1)
+    return 2 * found.sum() >= len(found)
 
 
 # Anchors ------------------------------------------------------------------------------------------
@@ -253,11 +268,11 @@ def other_rows(case):
 
 
 @sentence(
-    r"The components are means of rows around the anchors; what is said of chosen rows is about "
-    r"the anchors alone\."
+    r"The components are not the anchors themselves, which are rows of the data; what is said of "
+    r"anchors is about these rows alone\."
 )
-def means(case):
-    return True
+def not_the_anchors(case):
+    return bool((case.rows[case.record.anchors] != case.components).any())
 
 
 @sentence(

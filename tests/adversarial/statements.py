@@ -14,6 +14,8 @@ import exact
 import numpy as np
 from scipy.optimize import linprog
 
+from provenmf.certificate.rigidity import Entries
+from provenmf.certificate.uniqueness import turn
 from provenmf.data import as_blocks
 from provenmf.data.door import fingerprint_of, same_values
 from provenmf.linalg.storage import as_dense
@@ -567,7 +569,17 @@ def proved_unique(case, value):
 
 @statement(MEASURES, "component_turn_degrees")
 def turned(case, value):
-    return all(0 <= angle <= 90 for angle in value)
+    """Exhibit the other factorization: nonnegative, the same product, and parts so far away."""
+    entries = Entries(case.record.weights, case.record.components)
+    _, weights, components = turn(entries)
+    product = entries.weights @ entries.plain
+    home, away = (f / np.linalg.norm(f, axis=1)[:, None] for f in (entries.plain, components))
+    chords = np.minimum(np.linalg.norm(home - away, axis=1) / 2, 1.0)
+    return (
+        min(weights.min(), components.min()) >= 0
+        and np.abs(weights @ components - product).max() <= 1e-12 * product.max()
+        and bool((np.degrees(2 * np.arcsin(chords)) >= np.array(value) * (1 - 1e-6) - 1e-9).all())
+    )
 
 
 def component_changes(case, value):

@@ -87,6 +87,16 @@ def test_rows_without_weights_belong_to_the_typical_row():
     assert "are stable" not in said
 
 
+def test_weights_of_zero_may_be_the_best_ones():
+    """They were said not to be, where most rows share no column with any component."""
+    rows = np.vstack([np.eye(2, 4)] * 3 + [np.eye(4)[2:]] * 5)
+    record = provenmf.SPA(2).fit(rows[:6]).factorization_
+    weights = np.vstack([record.weights, np.zeros((10, 2))])
+    record = replace(record, weights=weights, anchors=None, method="hals")
+    said = judged(rows, record, provenmf.certify(rows, record))
+    assert any("zero or not the best ones" in text for text in said)
+
+
 def test_weights_times_a_million_are_not_called_stable():
     record = provenmf.SPA(2).fit(ROWS).factorization_
     record = replace(record, weights=record.weights * 1e6)

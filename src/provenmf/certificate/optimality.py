@@ -222,7 +222,10 @@ def _check_movement(fit: Fit, found: Amplification) -> Check:
             f"may change its weights by up to {value} %, for at least half of the rows."
         )
     else:
-        words = "The weights are not known to be stable: most of them are not the best ones."
+        words = (
+            "The weights are not known to be stable: in at least half of the rows they are zero or "
+            "not the best ones."
+        )
     return Check(
         NAME,
         THEOREM,

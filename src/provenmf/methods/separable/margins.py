@@ -198,12 +198,12 @@ def vertices_are_no_rows(fit: Fit) -> tuple[Check, ...]:
     if not vertices_asked_for(fit) or not moved_components(fit).any():
         return ()
     note = (
-        "components are vertices, means of rows around the anchors; all that is said of anchors is "
+        "vertices were asked for, means of rows around the anchors; all that is said of anchors is "
         "about rows of the data, not about the components"
     )
     words = (
-        "The components are means of rows around the anchors; what is said of chosen rows is about "
-        "the anchors alone."
+        "The components are not the anchors themselves, which are rows of the data; what is said "
+        "of anchors is about these rows alone."
     )
     return (Check(ARE_ROWS, "margin", "fails", note=note, in_words=words),)
 

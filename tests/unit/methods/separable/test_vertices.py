@@ -85,7 +85,7 @@ def test_the_certificate_speaks_of_the_anchors(method):
     certificate = averaged.certificate_
     first = certificate.checks[0]
     assert (first.name, first.status) == ("components are rows of the data", "fails")
-    assert "about the anchors alone" in certificate.verdict
+    assert "about these rows alone" in certificate.verdict
     margins = [name for name in plain.measures if "margin" in name or "residual" in name]
     assert margins
     for name in margins:  # of the same rows, whatever the components are
