@@ -65,6 +65,9 @@ MAIL = {
     "rec.motorcycles",
     "mail_j": "comp.graphics comp.windows.x misc.forsale sci.space talk.religion.misc "
     "rec.sport.hockey talk.politics.guns sci.crypt rec.autos",
+    "mail_k": "rec.autos rec.sport.baseball sci.crypt comp.sys.mac.hardware talk.religion.misc",
+    "mail_l": "misc.forsale comp.windows.x sci.space talk.politics.guns soc.religion.christian "
+    "rec.motorcycles sci.electronics",
     "mail_f": "alt.atheism comp.os.ms-windows.misc misc.forsale rec.sport.hockey sci.crypt "
     "talk.politics.guns sci.med",
 }
@@ -102,6 +105,16 @@ DEBIAN = {
     ),
     "debian_da_b": ("da", "graphics libs net video utils perl python x11", False),
     "debian_de_c": ("de", "perl python java sound mail shells kernel x11", False),
+    "debian_sk": ("sk", "games science sound web mail math video admin", False),
+    "debian_sk_b": ("sk", "graphics libs net utils text devel electronics fonts", False),
+    "debian_it_b": ("it", "games sound libs perl java ruby fonts science", False),
+    "debian_it_c": ("it", "database editors electronics hamradio kernel shells vcs", False),
+    "debian_zh_CN": ("zh_CN", "games graphics net sound utils", False),
+    "debian_ja_b": ("ja", "libs utils admin web doc editors", False),
+    "debian_pl_b": ("pl", "admin sound libs mail net web", False),
+    "debian_fr_c": ("fr", "python perl java science sound kernel vcs localization", False),
+    "titles_it": ("it", "games sound net mail fonts math editors", True),
+    "titles_sk": ("sk", "games libs doc web python graphics", True),
 }
 DOCSTRINGS = {
     "docstrings_b": ["numpy", "scipy.stats", "pandas", "sklearn.cluster", "networkx"],
@@ -130,6 +143,7 @@ DOCSTRINGS = {
         "xarray",
         "rich.console",
     ],
+    "docstrings_f": ["scipy.linalg", "dask.array", "numpy.random", "polars", "zarr", "anndata"],
     "library": ["tkinter", "decimal", "asyncio", "turtle", "email.message", "datetime"],
 }
 BUILD = (
@@ -145,6 +159,10 @@ NEW = (*NEW, "man_ru", "python_docs")
 FRESH = ("mail_h", "mail_i", "mail_j", "debian_ko", "debian_pt_b", "debian_es_b", "debian_ru_b")
 FRESH = (*FRESH, "debian_en_e", "debian_da_b", "debian_de_c", "man_zh_CN")
 FRESH = (*FRESH, "docstrings_d", "docstrings_e")
+UNSEEN = ("mail_k", "mail_l", "debian_sk", "debian_sk_b", "debian_it_b", "debian_it_c")
+UNSEEN = (*UNSEEN, "debian_zh_CN", "debian_ja_b", "debian_pl_b", "debian_fr_c", "titles_it")
+UNSEEN = (*UNSEEN, "titles_sk", "docstrings_f", "man_it", "man_nl", "man_cs", "man_tr")
+EVERY = (*BUILD, *REPORT, *LAST, *NEW, *FRESH, *UNSEEN)
 
 
 def drawn(by_label: dict[str, list[str]], most: int, seed: int = 7) -> Texts:
@@ -287,7 +305,7 @@ def main() -> None:
     """Print a table, a line for each corpus and method."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--names", nargs="*", default=[*BUILD, *REPORT, *LAST, *NEW, *FRESH])
+    parser.add_argument("--names", nargs="*", default=list(EVERY))
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from provenmf.arguments import checked
+from provenmf.budget import blas_limited_to
 from provenmf.certificate.evidence import (
     Halves,
     combine,
@@ -76,7 +77,9 @@ def confirm(
     kind = result.kind if isinstance(result, Answer) else "matrix"
     judges = {"topics": _topics, "unmixing": _pixels, "communities": _nodes}
     judge = (judges | {"signatures": _tumors}).get(kind, _rows)
-    return with_evidence(result, judge(X, result, groups, random_state))
+    with blas_limited_to(1):  # halves and a sample of rows are small; see `blas_threads_for`
+        evidence = judge(X, result, groups, random_state)
+    return with_evidence(result, evidence)
 
 
 def with_evidence(result: Result, evidence: Evidence) -> Result:

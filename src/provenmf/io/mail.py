@@ -25,6 +25,9 @@ ATTACHMENT = re.compile(
     re.M,
 )
 
+# Found far faster, for a newline comes first: most texts have no such line.
+FULL_LINE = re.compile(rf"\n(?:{UUENCODED}|{BASE64})[ \t\r]*(?:\n|\Z)")
+
 
 def body_of(message: str) -> str:
     """Return the author's text, without header, quotations, attachments and signature.
@@ -33,7 +36,8 @@ def body_of(message: str) -> str:
     Quoted lines and the lines that introduce them are left out, attachments in uuencode or base64,
     and what follows a line of two dashes.
     """
-    lines = ATTACHMENT.sub("", message).splitlines()
+    text = ATTACHMENT.sub("", message) if has_attachment(message) else message
+    lines = text.splitlines()
     if lines and HEADER_LINE.match(lines[0]):
         end = next((n for n, line in enumerate(lines) if not line.strip()), len(lines))
         lines = lines[end + 1 :]
@@ -44,4 +48,4 @@ def body_of(message: str) -> str:
 
 def has_attachment(text: str) -> bool:
     """Return whether a text has at least three consecutive lines of uuencode or base64."""
-    return ATTACHMENT.search(text) is not None
+    return FULL_LINE.search("\n" + text) is not None and ATTACHMENT.search(text) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -182,8 +183,7 @@ def _from_lines(path: Path, encoding: str, notes: list[str]) -> Iterator[tuple[s
 def _from_folder(
     folder: Path, encoding: str, skip: bool, notes: list[str]
 ) -> Iterator[tuple[str, str]]:
-    files = sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith("."))
-    for file in files:
+    for file in _files_in(folder):
         try:
             yield str(file.relative_to(folder)), read_text(file, encoding)
         except UnreadableFile as error:
@@ -197,6 +197,17 @@ def _from_folder(
                 argument="skip_unreadable",
                 remedy="take it out of the folder, or skip such files with {argument=True}",
             ) from error
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and its subfolders in order, without hidden ones."""
+    with os.scandir(folder) as entries:
+        found = sorted((each for each in entries if each.name[0] != "."), key=lambda e: e.name)
+    for entry in found:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files_in(Path(entry.path))
+        elif entry.is_file():
+            yield Path(entry.path)
 
 
 def _from_records(path: Path, field: str, encoding: str) -> Iterator[tuple[str, str]]:

@@ -305,19 +305,21 @@ def solve_on_support_in_place(
     order: Ints,
     row: Floats,
     sum_to_one: bool,
-    solution: Floats,
-    ones: Floats,
+    work: Floats,
 ) -> float:
-    """Minimize over the columns in ``order``, signs unconstrained; return the sum's multiplier."""
+    """Minimize over the columns in ``order``, signs unconstrained; return the sum's multiplier.
+
+    The solution is written into ``work[0]``; ``work[1]`` holds the one for a right side of ones.
+    """
+    solution, ones = work[0], work[1]
     for i in range(size):
         solution[i] = row[order[i]]
-    solve_with_factor_in_place(lower, size, solution)
+        ones[i] = 1.0
+    for side in range(2 if sum_to_one else 1):  # a loop: each call is compiled where it stands
+        solve_with_factor_in_place(lower, size, work[side])
     if not sum_to_one:
         return 0.0
     total, total_ones = 0.0, 0.0
-    for i in range(size):
-        ones[i] = 1.0
-    solve_with_factor_in_place(lower, size, ones)
     for i in range(size):
         total += solution[i]
         total_ones += ones[i]
@@ -367,7 +369,7 @@ def pivot_row_in_place(
 ) -> int:
     """Pivot from the guess ``positive`` (Kim & Park 2011); return the support size, or -1."""
     k = row.size
-    solution, ones, descent, dependent = work[0], work[1], work[2], work[3]
+    solution, descent, dependent = work[0], work[2], work[3]
     fewest, patience = k + 1, 3
     while True:
         size: int = NONE
@@ -379,7 +381,7 @@ def pivot_row_in_place(
                 else:
                     positive[j] = False
                     dependent[j] = 1.0
-        multiplier = solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
+        multiplier = solve_on_support_in_place(lower, size, order, row, sum_to_one, work)
         zero = descent_in_place(gram, row, multiplier, order, size, solution, rounding, descent)
         wrong = 0
         for i in range(size):
@@ -411,7 +413,7 @@ def best_vertex(gram: Floats, row: Floats) -> int:
     return best
 
 
-@inner
+@inlined
 def descend_row_in_place(
     gram: Floats,
     row: Floats,
@@ -429,7 +431,7 @@ def descend_row_in_place(
     until the first of them is zero. An entry that rounding keeps out is banned until one enters.
     """
     k = row.size
-    solution, ones, descent, banned = work[0], work[1], work[2], work[3]
+    solution, descent, banned = work[0], work[2], work[3]
     weights[:] = 0.0
     banned[:] = 0.0
     size, entering, step = NONE, NOBODY, 0.0
@@ -449,7 +451,7 @@ def descend_row_in_place(
             banned[entering] = 1.0
             if append_column_in_place(gram, order, size, entering, lower, floor):
                 size += 1
-        multiplier = solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
+        multiplier = solve_on_support_in_place(lower, size, order, row, sum_to_one, work)
         if size and order[size - 1] == entering:
             entering = NOBODY
             if solution[size - 1] <= 0.0:

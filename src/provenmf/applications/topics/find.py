@@ -56,9 +56,11 @@ from provenmf.applications.topics.solver import (
 )
 from provenmf.applications.topics.texts import Tokenizer
 from provenmf.arguments import Within, checked
+from provenmf.budget import blas_threads_for
 from provenmf.data import Blocks
 from provenmf.data.door import check_unchanged, fingerprint_of
 from provenmf.errors import counted
+from provenmf.io.texts import Counts
 from provenmf.linalg.norms import rows_to_sum_one
 from provenmf.linalg.storage import Matrix
 from provenmf.methods import estimator_class, options_of_method
@@ -145,27 +147,38 @@ def find_topics(
     given = corpus.matrix if isinstance(corpus.matrix, Blocks) else None
     counts, columns, corpus = usable_words(corpus)
     check_number("n_topics", n_topics, counts.shape[0], "documents")
-    options = {"random_state": random_state, **options}
-    settings = TopicSettings(n_topics, method)
-    if estimator_class(method).traits.anchors:
-        found = from_counts(counts, settings, options)
-    else:
-        found = from_documents(counts, settings, options)
-    found, weights = by_size(found, counts)
+    settings, options = TopicSettings(n_topics, method), {"random_state": random_state, **options}
+    with blas_threads_for(counts.blocks.stored_entries):
+        answer = topics_in(counts, corpus, columns, settings, options, n_resamples)
+    if given is not None and given.first_seen is not None:
+        check_unchanged(given.first_seen, fingerprint_of(given), "documents")
+    answer = replace(answer, tokenizer=tokenizer)
+    return confirm(corpus, answer) if evidence else answer
+
+
+def topics_in(
+    counts: WordCounts,
+    corpus: Counts,
+    columns: NDArray[np.intp],
+    settings: TopicSettings,
+    options: dict[str, Any],
+    n_resamples: int,
+) -> Topics:
+    """Return the topics of counts, in the order of their size, with what `corpus` knows."""
+    find = from_counts if estimator_class(settings.found_by).traits.anchors else from_documents
+    found, weights = by_size(find(counts, settings, options), counts)
     bars = None
     if n_resamples:
         bars = topic_error_bars(counts, found, options, n_resamples)
     word_shares = None
     if found.word_shares is not None:
         word_shares = pooled_shares(found.word_shares, weights, counts)
-    if given is not None and given.first_seen is not None:
-        check_unchanged(given.first_seen, fingerprint_of(given), "documents")
     titles = None
     if corpus.names is not None:
         titles = np.array([name[:LONGEST_NAME] for name in corpus.names], dtype=np.str_)
-    answer = Topics(
+    return Topics(
         factorization=found.factorization,
-        notes=(*corpus.notes, *notes_on(found, counts, n_topics, bars)),
+        notes=(*corpus.notes, *notes_on(found, counts, settings.n_topics, bars)),
         error_bars=bars,
         topics=found.topics,
         vocabulary=corpus.vocabulary,
@@ -178,10 +191,8 @@ def find_topics(
         word_frequency=counts.frequencies,
         settings=found.settings,
         corpus=corpus,
-        tokenizer=tokenizer,
         **measured(found.topics, counts.frequencies, word_shares, weights, counts, corpus.texts),
     )
-    return confirm(corpus, answer) if evidence else answer
 
 
 @dataclass(frozen=True, eq=False)
