@@ -202,11 +202,16 @@ def _card(answer: Answer, component: int, order: NDArray[np.intp]) -> Card:
     values = answer.components[component]
     largest = max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
     bars = [
-        Bar(answer.column_names[i], f"{values[i]:.3g}", float(np.abs(values[i]) / largest))
+        Bar(answer.column_names[i], in_digits(values[i]), float(np.abs(values[i]) / largest))
         for i in order
     ]
     name = answer.component_names[component]
     return Card(name, _size(answer, component), bars, component=component + 1)
+
+
+def in_digits(value: float) -> str:
+    """Return three digits, or all of a number in the thousands."""
+    return f"{value:,.0f}" if 999.5 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _size(answer: Answer, component: int) -> str:

@@ -1,5 +1,6 @@
 import json
 import lzma
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,3 +116,11 @@ def test_a_damaged_file_is_named_with_the_place(tmp_path, name, content, message
     for read in (read_texts, lambda path: read_column(path, "text", [])):
         with pytest.raises(UnreadableFile, match=f"by.*{message}"):
             read(tmp_path / name)
+
+
+def test_files_of_subfolders_are_read_in_order_and_hidden_folders_are_not(tmp_path):
+    for name in ("b.txt", "a/z.txt", "a/b.txt", "a.txt", ".git/objects.txt", "a/.hidden"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    names = read_texts(tmp_path).names
+    assert [Path(name).as_posix() for name in names] == ["a/b.txt", "a/z.txt", "a.txt", "b.txt"]

@@ -8,7 +8,7 @@ import pytest
 
 from provenmf import SPA, InvalidInput
 from provenmf.report import render, write
-from provenmf.report.matrix import found
+from provenmf.report.matrix import found, in_digits
 from provenmf.report.page import script_json
 from provenmf.results import Certificate, Factorization, as_answer
 from provenmf.results.estimates import Evidence
@@ -140,3 +140,8 @@ def test_an_error_of_another_matrix_says_which(results):
 def test_a_report_needs_the_name_of_a_file(path):
     with pytest.raises(InvalidInput, match="name a file"):
         write(SPA(1).fit(np.eye(3)).factorization_, path)
+
+
+def test_bars_write_thousands_as_people_do():
+    values = (0.00123, 1.0, 999.4, 999.7, -1714.2, 2.5e7)
+    assert list(map(in_digits, values)) == ["0.00123", "1", "999", "1,000", "-1,714", "2.5e+07"]

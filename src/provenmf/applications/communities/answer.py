@@ -20,6 +20,8 @@ from provenmf.results.states import Shape
 if TYPE_CHECKING:
     import pandas
 
+FAINT = 0.05  # a smaller share makes no member
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Communities(Answer):
@@ -118,12 +120,17 @@ class Communities(Answer):
         """Return members with the largest shares; see `largest_members`."""
         return [[self.row_names[i] for i in members] for members in self.largest_members(n)]
 
-    def largest_members(self, n: int = 10) -> NDArray[np.intp]:
-        """Return the nodes with the largest shares (k, n); within 1 % of equal, by links."""
+    def largest_members(self, n: int = 10) -> list[NDArray[np.intp]]:
+        """Return at most n nodes of each community, those with the largest shares first.
+
+        Of shares within 1 %, that of the node with most links comes first. Nodes that hardly
+        belong to the community are left out.
+        """
         shares = self.memberships.round(2)
         edges = np.empty(0, np.intp) if self.edges is None else self.edges.ravel()
         degrees = np.bincount(edges, minlength=len(shares))
-        return np.stack([np.lexsort((-degrees, -column))[:n] for column in shares.T])
+        ranked = [np.lexsort((-degrees, -column))[:n] for column in shares.T]
+        return [nodes[own[nodes] >= min(FAINT, own.max())] for nodes, own in zip(ranked, shares.T)]
 
     def scores(self) -> dict[str, float]:
         """Return the agreement with known memberships, where there are any."""

@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 from scipy.special import gammaln, xlog1py, xlogy
+from threadpoolctl import threadpool_limits
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -80,8 +81,9 @@ def clusters(vectors: Floats, k: int) -> Labels:
     rows = vectors[:, :k]
     rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY)
     every = -(-len(rows) // SETTINGS.sampled_nodes)
-    model = KMeans(k, n_init=5, random_state=0).fit(rows[::every])
-    return np.asarray(model.predict(rows), dtype=np.intp)
+    with threadpool_limits(1):  # threads of OpenMP wait by spinning; see `blas_threads_for`
+        model = KMeans(k, n_init=5, random_state=0).fit(rows[::every])
+        return np.asarray(model.predict(rows), dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)

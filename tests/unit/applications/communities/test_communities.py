@@ -114,3 +114,12 @@ def test_unknown_memberships_come_from_neighbors_as_far_as_links_reach():
     found = from_neighbors(path, Members(known, unknown))
     np.testing.assert_allclose(found.memberships[1:3], [[0.8, 0.2], [0.4, 0.6]])
     assert found.undetermined.tolist() == [False] * 4 + [True] * 2
+
+
+def test_who_hardly_belongs_to_a_community_is_no_member_of_it():
+    links = np.kron(np.eye(2), np.ones((5, 5))) + np.pad(np.ones((1, 1)), ((4, 5), (5, 4)))
+    found = find_communities(np.maximum(links, links.T), 2, evidence=False)
+    shares = found.memberships.T
+    for members, own in zip(found.largest_members(10), shares, strict=True):
+        assert len(members) and np.all(own[members] >= 0.05)
+        assert np.all(np.delete(own, members) < 0.05)

@@ -1,3 +1,4 @@
+import importlib
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ from provenmf.applications import Topics, count_words, find_topics as find_and_c
 from provenmf.applications.topics.corpus import WordCounts, tf_idf
 from provenmf.applications.topics.find import pooled_shares
 from provenmf.applications.topics.inference import topics_of
+from provenmf.budget import blas_controller
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import DegenerateData, InvalidInput
@@ -275,3 +277,29 @@ def test_top_words_are_ranked_by_word_shares(tmp_path):
     documents = joint / np.maximum(joint.sum(axis=0), 1e-300) * found.word_documents
     scores = relevance(found.topics, found.word_frequency, mix=0.1, documents=documents)
     np.testing.assert_array_equal(found.top_columns(3), top_words(scores, 3))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "provenmf.applications.topics.find.from_counts",
+        "provenmf.applications.topics.find.topics_again",
+    ],
+)
+def test_small_corpora_take_one_blas_thread(monkeypatch, step):
+    """Threads of BLAS wait by spinning: on a busy machine they took four times the processor."""
+    module, name = step.rsplit(".", 1)
+    original, seen = getattr(importlib.import_module(module), name), []
+
+    def threads():
+        return [e["num_threads"] for e in blas_controller().info() if e["user_api"] == "blas"]
+
+    def watched(*arguments):
+        seen.extend(threads())
+        return original(*arguments)
+
+    monkeypatch.setattr(step, watched)
+    before = threads()
+    find_and_confirm(small_corpus()[0], 3)
+    assert seen and set(seen) == {1}
+    assert threads() == before
