@@ -66,19 +66,24 @@ class Analysis:
             yield progress
 
     @contextmanager
-    def fitting(self, method: str, rank: int | None) -> Iterator[dict[str, Any]]:
-        """Show the progress of a method, and yield the options that every function takes."""
+    def fitting(self, method: str, rank: int | None, what: str = "") -> Iterator[dict[str, Any]]:
+        """Show the progress of a method, and yield the options that every function takes.
+
+        what : what is looked for, where the method is one step of several.
+        """
         from provenmf.methods import estimator_class
 
         options = shared()
         # The automatic choice begins with HALS, the only one of its methods that takes long.
         estimator = estimator_class("hals" if method == "auto" else method)
         announce_compilation()
-        title = f"{estimator.__name__} on {printable(self.data.name)}"
-        self.progress = Progress(title, steps=estimator().get_params().get("max_iter", rank))
+        name, steps = printable(self.data.name), estimator().get_params().get("max_iter", rank)
+        brief = bool(what) and estimator.traits.anchors  # anchors are found in a moment
+        title = f"{what} of {name}" if what else f"{estimator.__name__} on {name}"
+        self.progress = Progress(title, steps=None if brief else steps)
         with _limits(), naming(self.data), self.progress:
             yield {
-                "callback": self.progress.row,
+                "callback": None if brief else self.progress.row,
                 "on_interrupt": "return",
                 "random_state": options.random_state,
                 "certify": not options.no_certify,

@@ -12,7 +12,6 @@ import typer
 from provenmf.cli import options
 from provenmf.cli.analysis import Analysis, read_column
 from provenmf.cli.options import option
-from provenmf.errors import printable
 
 
 def topics(
@@ -119,7 +118,7 @@ def topics(
 
     documents = [counts]
     del counts
-    with analysis.fitting(method, n_topics) as more:
+    with analysis.fitting(method, n_topics, "Topics") as more:
         result = find_topics(
             documents.pop(),  # releases the counts of words that are left out
             n_topics,
@@ -182,7 +181,7 @@ def communities(
 
     with analysis.reading():
         graph = read_graph(data, key=options.shared().key)
-    with analysis.fitting(method, n_communities) as more:
+    with analysis.fitting(method, n_communities, "Communities") as more:
         result = find_communities(graph, n_communities, method=method, **more)
     analysis.finish(result)
 
@@ -210,7 +209,7 @@ def unmix(
 
     with analysis.reading():
         cube = read_cube(data, key=options.shared().key, shape=options.parse_shape(shape))
-    with analysis.fitting(method, n_endmembers) as more:
+    with analysis.fitting(method, n_endmembers, "Materials") as more:
         result = unmix_cube(cube, n_endmembers, method=method, **more)
     analysis.finish(result)
 
@@ -243,8 +242,7 @@ def signatures(
 
     with analysis.reading():
         counts = labelled(data, "Tumor")
-    with analysis.fitting("poisson", n_signatures) as more:
-        analysis.progress.title = f"Signatures of {printable(data.name)}"
+    with analysis.fitting("poisson", n_signatures, "Signatures") as more:
         analysis.progress.steps = None  # their number is not known before
         names = ("callback", "on_interrupt", "evidence", "random_state")
         given = {name: more[name] for name in names}
@@ -272,6 +270,6 @@ def parts(
 
     with analysis.reading():
         images = read_images(data, key=options.shared().key, shape=options.parse_shape(shape))
-    with analysis.fitting(method, n_parts) as more:
+    with analysis.fitting(method, n_parts, "Parts") as more:
         result = find_parts(images, n_parts, method=method, **more)
     analysis.finish(result)

@@ -219,7 +219,7 @@ def _from_records(path: Path, field: str, encoding: str) -> Iterator[tuple[str, 
         if field not in fields and not isinstance(record, str) or strict and type(text) is not str:
             has = ", ".join(map(str, fields)) or f"no fields but is a {type(record).__name__}"
             other = max(fields, key=lambda known: len(str(fields[known])), default="text")
-            what = f"{path}, {name} has no text in field" if strict else f"{path} has no column"
+            what = f"{path}: {name!r} has no text in field" if strict else f"{path} has no column"
             raise InvalidInput(
                 f"{what} {field!r}",
                 argument="field",

@@ -87,3 +87,20 @@ def test_notebooks_get_a_bar(monkeypatch):
     with Progress("HALS"):
         pass
     assert opened == ["HALS"]
+
+
+@pytest.mark.parametrize(("method", "counted"), [("spa", False), ("hals", True)])
+def test_topics_are_named_and_anchors_are_no_share_of_the_work(
+    run, corpus, monkeypatch, method, counted
+):
+    made = []
+
+    class Watched(Progress):
+        def __init__(self, title, steps=None):
+            super().__init__(title, steps)
+            made.append(self)
+
+    monkeypatch.setattr("provenmf.cli.analysis.Progress", Watched)
+    assert run("topics", corpus, "-k", 2, "--method", method, "--no-report").code == 0
+    assert made[-1].title == f"Topics of {corpus.name}"
+    assert (made[-1].steps is not None) == counted

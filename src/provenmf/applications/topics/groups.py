@@ -239,7 +239,8 @@ class TopicNumbers:
     coherence : array (numbers,)
         NPMI of ten words a topic, weighted by the topics' size.
     best : int
-        The smallest number that is nearly as coherent as any.
+        The smallest number that is nearly as coherent as any of those whose gain is at least
+        `GAINED` of the largest.
     """
 
     numbers: tuple[int, ...]
@@ -260,8 +261,8 @@ class TopicNumbers:
             [
                 *lines,
                 "",
-                f"{self.best} topics: the smallest number whose topics are nearly as coherent as "
-                "any.",
+                f"{self.best} topics: the smallest number that is nearly as coherent as any that "
+                "predicts held-out words well.",
                 "Held-out words: how much likelier they are than with one topic (nats a word).",
                 "Texts have topics within topics: a finer division may be as true.",
             ]
