@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.data import as_blocks
-from provenmf.data.door import are_counts
+from provenmf.data.door import are_counts, at_safe_scale
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import own_rows
@@ -106,6 +106,11 @@ def test_extreme_scales_are_refused_by_name(method, size):
         seeded(method).fit(given)
     factor = float(str(refusal.value).rpartition(" ")[2])
     assert 1e-60 < (given * factor).max() < 1e60
+
+
+@pytest.mark.parametrize(("size", "dtype"), [(0, "f4"), (1, "f4"), (1e-30, "f8"), (1e30, "f8")])
+def test_single_precision_is_kept_where_it_is_safe(size, dtype):
+    assert at_safe_scale(as_blocks((size * X).astype(np.float32))).dtype == dtype
 
 
 @pytest.mark.parametrize(("form", "size"), [(np.asarray, 1e-30), (sp.csr_array, 1e30)])

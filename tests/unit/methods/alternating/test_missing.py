@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from provenmf import ANLS, HALS, factorize
+from provenmf.data.memory import ObservedBlocks, observed_entries
 from provenmf.errors import DegenerateData, InvalidInput
 
 BOTH = pytest.mark.parametrize("kind", [HALS, ANLS])
@@ -93,6 +94,13 @@ def test_complete_rows_give_a_floor_that_is_true():
     floor = np.sqrt((values[3:] ** 2).sum()) / np.linalg.norm(X[~np.isnan(X)])
     assert model.certificate_.bounds["relative_error_lower_bound"] == pytest.approx(floor)
     assert floor <= model.certificate_.measures["relative_error"]
+
+
+def test_the_start_sees_gaps_filled_by_the_means_of_row_and_column():
+    _, holes = planted()
+    means = np.outer(np.nanmean(holes, axis=1), np.nanmean(holes, axis=0)) / np.nanmean(holes)
+    found = ObservedBlocks(observed_entries(holes, False)).filled().everything()
+    np.testing.assert_allclose(found, np.where(np.isnan(holes), means, holes))
 
 
 def test_an_empty_column_is_said():
