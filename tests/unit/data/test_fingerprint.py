@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from provenmf import HALS, SPA
 from provenmf.data.door import fingerprint, row_hashes, same_values
 
 
@@ -60,3 +61,15 @@ def test_every_entry_and_every_place_counts(share):
         seen.add(of(changed))
     assert len(seen) == 6
     assert of(made.reshape(250, 14)) not in seen
+
+
+def test_certificates_checkpoints_and_data_that_may_change_are_hashed(tmp_path):
+    made = np.abs(matrix(0.9))
+    plain = SPA(2, certify=False)
+    assert plain.fit(made).factorization_.fingerprint == ""
+    expected = of(made)
+    assert SPA(2).fit(made).factorization_.fingerprint == expected
+    kept = HALS(2, max_iter=2, tol=0, certify=False, random_state=0)
+    assert kept.fit(made, checkpoint=tmp_path).factorization_.fingerprint == expected
+    array = pytest.importorskip("dask.array").from_array(made, chunks=(90, 7))
+    assert plain.fit(array).factorization_.fingerprint == expected
