@@ -67,7 +67,8 @@ def tumors(folder: Path) -> None:
     found = find_signatures(counts, evidence=False).signatures
     seconds = time.process_time() - started
     k = len(found)
-    peer = NMF(k, beta_loss="kullback-leibler", solver="mu", init="nndsvda", max_iter=1000)
+    settings = {"init": "nndsvda", "max_iter": 1000, "tol": 1e-7}  # by default it stops after 60
+    peer = NMF(k, beta_loss="kullback-leibler", solver="mu", **settings)
     again = time.process_time()
     peer.fit(counts)
     peer_seconds = time.process_time() - again
