@@ -1,6 +1,6 @@
 """Draws docs/images/report.png: the report on the embedded texts, as the demo makes it.
 
-Needs Chromium and the packages playwright and pillow:
+Needs the packages playwright and pillow, and Chromium: that of playwright, or the one at $CHROMIUM:
 
     python docs/images/make.py
 """
