@@ -25,6 +25,7 @@ from scipy.optimize import brentq
 from provenmf.applications.signatures.kernels import (
     improve_exposures_in_place,
     improve_signatures_in_place,
+    inverse_variances,
     sparse_exposures,
 )
 
@@ -71,8 +72,7 @@ class Tumors(NamedTuple):
 
     def weights(self, means: Floats) -> Floats:
         """Return one over the variances of counts with these means."""
-        means = np.maximum(means, 0.1)
-        return np.asarray(1.0 / (means * (1.0 + self.overdispersion * means)))
+        return np.asarray(inverse_variances(means, self.overdispersion))
 
 
 class Extracted(NamedTuple):
