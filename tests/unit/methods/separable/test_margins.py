@@ -94,13 +94,15 @@ def test_of_two_equal_rows_one_may_leave_the_corner():
     assert alone.upper[0] < 1e-9
 
 
-def test_the_radius_is_that_of_the_rows_left_out():
-    X = np.array([[0.0], [0.3], [0.31], [4.0], [9.0]])
-    lengths = row_lengths(X)
-    found = anchor_margins(as_blocks(X), np.array([1]), lengths, radius=0.5)
+@pytest.mark.parametrize("sizes", [np.ones(5), np.array([1.0, 3.0, 4.0, 2.0, 0.5])])
+def test_the_radius_is_that_of_the_rows_left_out(sizes):
+    """Also where rows of other sizes are multiplied by factors first."""
+    X = np.array([[0.0], [0.3], [0.31], [4.0], [9.0]]) * sizes[:, None]
+    given = as_blocks(X), np.array([1]), row_lengths(X)
+    found = anchor_margins(*given, radius=0.5, factors=1 / sizes)
     assert (found.left_out, found.radius) == (2, pytest.approx(0.3))
     assert found.lower[0] == pytest.approx(3.7, rel=0.02)
-    alone = anchor_margins(as_blocks(X), np.array([1]), lengths, radius=0.0)
+    alone = anchor_margins(*given, radius=0.0, factors=1 / sizes)
     assert alone.left_out == 0 and alone.upper[0] < 1e-12
 
 
@@ -187,21 +189,24 @@ def test_anchors_survive_the_own_noise_of_each_row_one_by_one():
     assert certificate.bounds["located_corners"] >= 2
 
 
-@pytest.mark.parametrize("method", [METHODS[m] for m in ("SPA", "FastAnchor", "MERIT")])
-def test_corners_lie_within_their_distances_of_the_anchors(method):
+@pytest.mark.parametrize(
+    ("method", "k"),
+    [(METHODS[m], 4) for m in ("SPA", "FastAnchor", "MERIT")] + [(METHODS["SPA"], 2)],
+)
+def test_corners_lie_within_their_distances_of_the_anchors(method, k):
     """Noise that hides which row is pure; its size is given here, so that the proof is about it."""
     located = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        corners = 2 * np.eye(4, 7) + 0.3 * rng.random((4, 7))
-        weights = np.vstack([np.eye(4).repeat(5, axis=0), rng.dirichlet(np.full(4, 0.3), 60)])
-        noise = 0.05 * rng.standard_normal((80, 7))
+        corners = 2 * np.eye(k, 7) + 0.3 * rng.random((k, 7))
+        weights = np.vstack([np.eye(k).repeat(5, axis=0), rng.dirichlet(np.full(k, 0.3), 60)])
+        noise = 0.05 * rng.standard_normal((len(weights), 7))
         X = weights @ corners + noise
-        model = method(4).set_params(certify=False).fit(X)
+        model = method(k).set_params(certify=False).fit(X)
         model_of_rows = "hull and 0" if isinstance(model, SPA) else "hull"
         points = Explanation(Fit(as_blocks(X), model.factorization_), model_of_rows)
         distances = corner_distances(points, row_lengths(noise) / points.unit) * points.unit
         nearest = np.linalg.norm(X[model.anchors_, None] - corners, axis=2).min(axis=1)
         assert (nearest <= distances).all()
         located += np.isfinite(distances).sum()
-    assert located >= 12
+    assert located >= 3 * k
