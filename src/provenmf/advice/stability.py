@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import Annotated, Any
@@ -154,19 +154,13 @@ def stability(
             progress(len(found), n_resamples)
 
     for_row_slices(fit, n_resamples, slice_rows=1)
-    resampled = [found[number] for number in range(n_resamples)]
-    cosines = matched_cosines(fitted.components_.astype(np.float64), resampled)
-    medians, lowest = np.median(cosines, axis=0), cosines.min(axis=0)
-    return Stability(fitted.factorization_, medians, lowest, n_resamples, share)
-
-
-def matched_cosines(components: Floats, found: Sequence[Floats]) -> Floats:
-    """Return cosines (m, k) of components with their counterparts in m fits; 0 without one."""
-    cosines = np.zeros((len(found), len(components)))
-    for number, others in enumerate(found):
+    components = fitted.components_.astype(np.float64)
+    cosines = np.zeros((n_resamples, len(components)))  # zero without a counterpart
+    for number, others in found.items():
         matching = match_components(others, components)
         cosines[number, matching.true_rows] = matching.cosines
-    return cosines
+    medians, lowest = np.median(cosines, axis=0), cosines.min(axis=0)
+    return Stability(fitted.factorization_, medians, lowest, n_resamples, share)
 
 
 def _seeded(estimator: Factorizer, rng: np.random.Generator, *, certify: bool) -> Factorizer:

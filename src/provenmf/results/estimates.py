@@ -124,7 +124,8 @@ class Evidence:
             return [
                 f"{who} confirmed in {rows}: do not interpret {_them(k)}; {fewer} more {self.row}s."
             ]
-        sure = f"confirmed in {rows} ({self._sureness()} if {self.assumes})"
+        percent = min(math.floor(1000 * self.confidence) / 10, 99.9)
+        sure = f"confirmed in {rows} ({percent:g} % sure if {self.assumes})"
         dependent = "so they may not be independent: name the groups that belong together"
         more = [f"{self.doubt}, {dependent}."] if self.doubt else []
         more += self._error_sentences(real)
@@ -142,12 +143,6 @@ class Evidence:
 
     def _predicts(self, j: int) -> bool:
         return self.error_probabilities[j] <= LEVEL
-
-    def _sureness(self) -> str:
-        wrong = max(self.error_probabilities[j] for j in self.confirmed)
-        if wrong <= 0.001:
-            return "99.9 % sure"
-        return f"{math.floor(1000 * (1 - wrong)) / 10:g} % sure"
 
     def _advice(self, rest: Sequence[int]) -> str:
         """Name the components that are not confirmed, why, and what to do about them."""
