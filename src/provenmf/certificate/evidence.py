@@ -37,7 +37,8 @@ Distance = Callable[[Floats, Floats], float]
 
 FEWEST_UNITS = 20  # rows or groups; with fewer no component could be confirmed
 HAS_MISSING = "the data have missing entries; fill them in or leave out their rows"
-FEW_UNITS, SPLITS = 500, 3  # splits of at most this many rows or groups
+SPLITS = 3  # averaged for at most this many units and entries, where they take seconds
+FEW_UNITS, ENTRIES = 500, 20_000_000
 ALIKE = 0.8  # cosine of what two halves show, as for resampled components
 
 
@@ -84,7 +85,7 @@ def confirm_components(
         Ways to find components among which the whole data have chosen for `find`.
     splits : int, optional
         How many times the rows are split in halves: by default three times up to 500 rows or
-        groups, where one split leaves much to chance, and once beyond.
+        groups (20 million entries), where one split leaves much to chance, and once beyond.
     random_state : int
         Seed of the splits.
 
@@ -108,7 +109,8 @@ def confirm_components(
     is_counts = _are_counts(data) if counts is None else counts
     found = []
     if splits is None:
-        splits = SPLITS if n_units <= FEW_UNITS else 1
+        small = n_units <= FEW_UNITS and data.size <= ENTRIES  # of sparse data those stored
+        splits = SPLITS if small else 1
     for _ in range(splits):
         halves = split_units(units, rng)
         try:
