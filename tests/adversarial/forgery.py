@@ -69,6 +69,8 @@ def changed_arrays(rng, array):
         yield "nearly the same", array * (1 + 1e-6 * rng.random(array.shape))
         yield "not numbers", np.full_like(array, np.nan)
         yield "infinite", np.full_like(array, np.inf)
+        yield "the largest", np.full_like(array, np.finfo(array.dtype).max)
+        yield "in half precision", array.astype(np.float16)
         yield "empty", array[:0]
         yield "flat", array.ravel()
     if array.dtype.kind in "iu":
@@ -165,6 +167,7 @@ def outcome(method, number):
     place = f"{method}, {what}"
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)  # numpy: overflow, division by zero
         path = Path(folder, "forged.npz")
         np.savez(path, **arrays)
         try:

@@ -33,6 +33,8 @@ from provenmf.results.states import Shape
 
 FORMAT = "provenmf-factorization"
 FORMAT_VERSION = 3
+# Data reach 1e60; products of two such factors are finite.
+LARGEST_FACTOR = 1e150
 TEXT, DIGEST = "record", "digest"
 ARRAY, SET, NOT_FINITE = "@array", "@set", "not_finite"
 Arrays = dict[str, NDArray[Any]]
@@ -236,11 +238,15 @@ def _check_format(record: object, path: Path) -> None:
 
 
 def _check_factors(fit: Factorization) -> None:
-    """Raise an error for factors that are empty or not finite."""
+    """Raise an error for factors that are empty, not finite, or overflow in a product."""
     for name in ("weights", "components"):
         factor = getattr(fit, name)
-        if 0 in factor.shape or not np.isfinite(factor).all():
-            raise ValueError(f"{name} of shape {factor.shape} are empty or not finite")
+        usable = factor.size and factor.dtype.char in "fd"
+        if not usable or not -LARGEST_FACTOR <= factor.min() <= factor.max() <= LARGEST_FACTOR:
+            raise ValueError(
+                f"{name} of shape {factor.shape}, {factor.dtype}, are empty or not all finite "
+                f"numbers up to {LARGEST_FACTOR:g}"
+            )
 
 
 def _answer_type(kind: object) -> type[Answer]:

@@ -80,6 +80,8 @@ def dependence_of_rows(
     """
     some = np.sort(np.unique(equal_rows(data), return_index=True)[1])
     some = some[: max(2, min(NEIGHBORS, NEIGHBORING_ENTRIES // data.shape[1]))]
+    if len(some) < 2:
+        return ""
     left = as_dense(data[some]) - result.weights[rows[some]] @ result.components
     left = unit_rows(left - left.mean(axis=0))
     gram, order = left @ left.T, np.arange(len(left))

@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sp
 from typer.testing import CliRunner
 
-from provenmf import HALS, InvalidInput, confirm, find_communities
+from provenmf import HALS, SPA, InvalidInput, confirm, find_communities
 from provenmf.cli.main import app
+from provenmf.methods.unseen_rows import dependence_of_rows
 from provenmf.results import ErrorBars
 
 RNG = np.random.default_rng(0)
@@ -96,6 +97,12 @@ def test_equal_rows_are_not_doubted():
     rows = np.zeros((200, 20))
     rows[:100] = rng.dirichlet([0.3] * 3, 100) @ rng.random((3, 20)) + 0.05 * rng.random((100, 20))
     assert not evidence_of(rows).doubt
+
+
+@pytest.mark.filterwarnings("ignore", "error::RuntimeWarning")
+def test_a_single_row_has_no_neighbors():
+    rows = np.tile(np.random.default_rng(0).random(20), (50, 1))
+    assert dependence_of_rows(rows, SPA(1).fit(rows).factorization_, np.arange(50)) == ""
 
 
 def test_a_series_is_doubted():

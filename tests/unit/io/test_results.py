@@ -47,6 +47,13 @@ CHANGES = {
     "a version that is no number": lambda r, a: r.update(format_version="3"),
     "a missing array": lambda r, a: a.pop("topics"),
     "an infinite factor": lambda r, a: a["factorization/weights"].fill(np.inf),
+    "a factor that overflows": lambda r, a: a["factorization/weights"].fill(1e300),
+    "half precision": lambda r, a: a.update(
+        {"factorization/weights": a["factorization/weights"].astype(np.float16)}
+    ),
+    "whole numbers": lambda r, a: a.update(
+        {"factorization/weights": np.ones(a["factorization/weights"].shape, dtype=int)}
+    ),
     "a version of yesterday": lambda r, a: r.update(format_version=1),
     "a missing factor": lambda r, a: a.pop("factorization/weights"),
     "an array as plain value": lambda r, a: r["content"].update(topics=[[1.0]]) or a.pop("topics"),

@@ -320,7 +320,7 @@ def _mean_row_squared(blocks: Blocks, constraint: Constraint) -> float:
     """Return the squared length of the mean row, scaled as the components are."""
     mean = np.asarray(blocks.map_reduce(lambda block: np.asarray(block.sum(axis=0)).ravel()))
     total = float(mean.sum()) if constraint == "nonnegative" else blocks.n_rows
-    return float(mean @ mean) / total**2 if total > 0 else 1.0
+    return float(mean @ mean) / total**2 if mean.any() else 1.0
 
 
 def _volume(components: Floats, delta: float) -> tuple[Floats, float]:

@@ -52,7 +52,7 @@ def excess(block: Matrix, weights: Floats, components: Floats) -> Excess:
     counts = sp.csr_array(block).astype(np.float64)
     counts.eliminate_zeros()
     lines = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    means = products_at(lines, counts.indices, weights, components)
+    means = np.maximum(products_at(lines, counts.indices, weights, components), 0.0)
     with np.errstate(divide="ignore"):
         ratio = counts.data / means
     logs = counts.data * np.log(ratio)

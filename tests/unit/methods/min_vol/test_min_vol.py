@@ -26,6 +26,13 @@ def angle(found, true):
     return np.degrees(np.arccos(np.clip(match_components(found, true).cosines, 0, 1))).mean()
 
 
+@pytest.mark.filterwarnings("ignore", "error::RuntimeWarning")
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+def test_zeros_have_components_of_finite_volume(constraint):
+    fitted = MinVol(2, constraint=constraint, penalty=5.0, max_iter=60).fit(np.zeros((4, 10)))
+    assert fitted.reconstruction_err_ < 1e-100
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_components_without_pure_rows_are_found(noise):
     X, true = mixtures(0.7, noise)

@@ -32,7 +32,9 @@ def test_excess_equals_plain_sums(problem, form):
     assert (found.least <= found.rows * (1 + 1e-12)).all() and found.least.sum() > 0
 
 
-def test_a_vanishing_product_makes_the_divergence_infinite():
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("mean", [0.0, -1.0])
+def test_a_product_that_is_not_positive_makes_the_divergence_infinite(mean):
     X = np.array([[1.0, 2.0]])
-    found = excess(X, np.array([[1.0]]), np.array([[1.0, 0.0]]))
+    found = excess(X, np.array([[1.0]]), np.array([[1.0, mean]]))
     assert np.isinf(found.rows[0])
