@@ -10,7 +10,7 @@ import provenmf
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 from provenmf.results.certificate import rounded_down, rounded_up
-from provenmf.results.estimates import Evidence
+from provenmf.results.estimates import Evidence, plural
 from provenmf.results.states import FastGradientState
 
 
@@ -153,3 +153,11 @@ def test_evidence_must_speak_of_all_components():
     fit = Factorization("spa", np.ones((5, 3)), np.ones((3, 4)))
     with pytest.raises(InvalidInput, match="evidence for 2 of 3"):
         Answer(replace(fit, certificate=Certificate("spa", evidence=evidence)))
+
+
+def test_words_in_y_have_the_usual_plural():
+    assert [plural(word) for word in ("topic", "community", "day")] == [
+        "topics",
+        "communities",
+        "days",
+    ]

@@ -194,8 +194,9 @@ class Evidence:
 
 
 def plural(word: str) -> str:
-    """Return the plural of a word: `topics`, `communities`."""
-    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    """Return the plural of a word: `topics`, `communities`, `days`."""
+    changes = word.endswith("y") and word[-2:-1] not in "aeiou"
+    return f"{word[:-1]}ies" if changes else f"{word}s"
 
 
 def _them(count: int) -> str:
