@@ -44,6 +44,9 @@ from provenmf.linalg.storage import Matrix, check_scale, is_sparse
 Floats = NDArray[np.float64]
 
 ENTRY_BYTES = 12  # a double and the number of its word
+# Documents of at least so many different words are near copies beyond this cosine of tf-idf.
+LONG, NEARLY_EQUAL = 10, 0.9
+MOST_COMPARED = 1000  # documents, which are compared with each other
 
 
 class WordCounts:
@@ -220,6 +223,19 @@ def tf_idf(counts: sp.csr_array) -> sp.csr_array:
 def unit_documents(counts: WordCounts) -> Blocks:
     """Return tf-idf documents scaled to unit length."""
     return MappedBlocks(counts.blocks, partial(weighted_to_unit, rarities(counts)))
+
+
+def share_of_near_copies(counts: WordCounts) -> float:
+    """Return the share of longer documents that nearly repeat another one, of a random sample."""
+    used = np.flatnonzero(counts.different >= LONG)
+    if len(used) > MOST_COMPARED:
+        used = np.sort(np.random.default_rng(5).choice(used, MOST_COMPARED, replace=False))
+    if len(used) < 2:
+        return 0.0
+    rows = weighted_to_unit(rarities(counts), counts.take(used))
+    alike = sp.csr_array(rows @ rows.T)
+    alike.setdiag(0.0)
+    return float(np.mean(alike.max(axis=1).toarray() > NEARLY_EQUAL))
 
 
 def rarities(counts: WordCounts) -> Floats:

@@ -36,6 +36,7 @@ from provenmf.applications.topics.cooccurrence import WordSpectrum
 from provenmf.applications.topics.corpus import (
     WordCounts,
     as_word_counts,
+    share_of_near_copies,
     unit_documents,
     usable_columns,
     usable_words,
@@ -54,7 +55,7 @@ from provenmf.applications.topics.solver import (
     topic_spectrum,
     topics_at,
 )
-from provenmf.applications.topics.texts import Tokenizer
+from provenmf.applications.topics.texts import NOTICED, Tokenizer
 from provenmf.arguments import Within, checked
 from provenmf.budget import blas_threads_for
 from provenmf.data import Blocks
@@ -268,6 +269,11 @@ def notes_on(
     if empty:
         verb = "has" if empty == 1 else "have"
         notes.append(f"{counted(empty, 'document')} {verb} no words left, and so no weights")
+    if (share := share_of_near_copies(counts)) >= NOTICED:
+        notes.append(
+            f"at least {share:.0%} of the documents nearly repeat another one: a topic may "
+            "describe what is repeated; keep one of each unless repetition matters"
+        )
     if bars is not None:
         notes += bars.notes(numbered("Topic", len(found.topics)))
     return notes

@@ -303,3 +303,16 @@ def test_small_corpora_take_one_blas_thread(monkeypatch, step):
     find_and_confirm(small_corpus()[0], 3)
     assert seen and set(seen) == {1}
     assert threads() == before
+
+
+def test_families_of_near_copies_are_named():
+    """Package descriptions and form letters differ in a word or two."""
+    counts = topic_corpus(300, 400, 3, words_per_document=60, random_state=0).counts
+    family = sp.vstack([counts[[0]]] * 60, format="lil")
+    for copy in range(60):
+        family[copy, copy] += 1
+    found = find_topics(sp.vstack([counts, family], format="csr"), 3)
+    (note,) = (each for each in found.notes if "nearly repeat" in each)
+    share = int(note.removeprefix("at least ").split("%")[0])
+    assert 12 <= share <= 17  # 61 of 360, but for those whose own word is very rare
+    assert not any("nearly repeat" in each for each in find_topics(counts, 3).notes)
