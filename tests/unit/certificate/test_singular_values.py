@@ -6,6 +6,7 @@ import pytest
 from provenmf.certificate import singular_values as leading_sum
 from provenmf.certificate.singular_values import (
     amplification_of,
+    gap_at_least,
     has_independent_rows,
     leading_sum_at_most,
     least_stretch,
@@ -41,6 +42,15 @@ def test_bound_is_safe_and_tight(name, k, scale, dense, monkeypatch):
     bound = leading_sum_at_most(scale * gram_with(spectrum), k) / scale
     exact = spectrum[:k].sum()
     assert exact - 1e-14 * spectrum[0] <= bound <= exact + 1e-7 * spectrum[0]
+
+
+@pytest.mark.parametrize("scale", [1e-180, 1.0, 1e120])
+@pytest.mark.parametrize(("name", "k"), [("falling", 3), ("repeated at k", 2), ("flat", 5)])
+def test_the_gap_after_the_kth_value_is_safe_and_tight(name, k, scale):
+    spectrum = np.sort(SPECTRA[name])[::-1]
+    gap = gap_at_least(scale * gram_with(spectrum), k, scale * spectrum.sum(), 60) / scale
+    exact = spectrum[k - 1] - spectrum[k]
+    assert exact - 1e-6 * spectrum[0] <= gap <= exact
 
 
 def test_vectors_that_miss_an_eigenvalue_prove_nothing_false(monkeypatch):
