@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -191,6 +191,17 @@ def unmix(
     n_endmembers: Annotated[int | None, options.number_of("endmembers")] = None,
     method: options.Method = "spa",
     shape: options.Shape = None,
+    mask: Annotated[
+        Path | None, option("--mask FILE", "Pixels to use: 1, others 0 (npy, mat, tif).")
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        option(
+            "--truth FILE",
+            "Known spectra to compare with: a table, or npz or mat with E and perhaps "
+            "abundances A.",
+        ),
+    ] = None,
 ) -> None:
     """Find the pure spectra in a hyperspectral image and how much of each is in every pixel.
 
@@ -202,16 +213,39 @@ def unmix(
       provenmf unmix samson.npz -k 3
       provenmf unmix scene.mat --key Y --shape 100x100 -k 4
       provenmf unmix scene.hdr -k 5 --tables scene-5
+      provenmf unmix scene.hdr -k 5 --truth spectra.csv
     """
-    analysis = Analysis(data)
+    analysis = Analysis(data, mask, truth)
     from provenmf.applications.unmixing import unmix as unmix_cube
     from provenmf.io import read_cube
 
     with analysis.reading():
-        cube = read_cube(data, key=options.shared().key, shape=options.parse_shape(shape))
+        size = options.parse_shape(shape)
+        cube = read_cube(data, key=options.shared().key, shape=size, mask=mask)
+        known = {} if truth is None else read_truth(truth, cube.band_mask.size)
     with analysis.fitting(method, n_endmembers, "Materials") as more:
-        result = unmix_cube(cube, n_endmembers, method=method, **more)
+        result = unmix_cube(cube, n_endmembers, method=method, **known, **more)
     analysis.finish(result)
+
+
+def read_truth(path: Path, n_bands: int) -> dict[str, Any]:
+    """Return known spectra E as (k, bands), and abundances A as (pixels, k) where a file has them.
+
+    A file that holds one matrix, such as a table, holds the spectra.
+    """
+    from provenmf.io.matrices import choose_array, read_arrays, read_matrix
+
+    if path.suffix.lower() not in (".npz", ".mat"):
+        arrays = {"E": read_matrix(path)}
+    else:
+        arrays = read_arrays(path, "known spectra")
+    spectra = choose_array(arrays, "E" if "E" in arrays else None, path)
+    turned = n_bands not in spectra.shape[1:]
+    known = {"true_endmembers": spectra.T if turned else spectra}
+    if "A" in arrays:
+        k = len(known["true_endmembers"])
+        known["true_abundances"] = arrays["A"].T if len(arrays["A"]) == k else arrays["A"]
+    return known
 
 
 def signatures(

@@ -33,6 +33,10 @@ def fit(
             "Known components, one per row. They stay fixed (hals and anls only).",
         ),
     ] = None,
+    clip_negative: Annotated[
+        bool,
+        options.option("--clip-negative", "Set negative entries to zero (hals and anls only)."),
+    ] = False,
     groups: options.Groups = None,
     max_iter: Annotated[
         int | None, options.option("--max-iter N", "Maximum number of iterations.")
@@ -79,6 +83,8 @@ def fit(
         if isinstance(table.matrix, Blocks):
             table.matrix.progress = analysis.progress.rows_read
         judged = more.pop("evidence") and not known
+        if clip_negative:
+            known["clip_negative"] = True
         if max_iter is not None:
             known["max_iter"] = analysis.progress.steps = max_iter
         result = factorize(

@@ -107,9 +107,9 @@ def main() -> None:
 
 
 def _exit_code(arguments: list[str]) -> int:
-    known = all_options()
+    known, said = all_options(), set[str]()
     warnings.showwarning = lambda message, category, *where, **more: show_warning(
-        message, category, known
+        message, category, known, said
     )
     try:
         code = app(arguments or ["--help"], prog_name="provenmf", standalone_mode=False)

@@ -98,11 +98,15 @@ def misuse_in_one_line(error: Any) -> str:
     return f"{shortened(text)}: see {context.command_path if context else 'provenmf'} --help"
 
 
-def show_warning(message: Warning | str, category: type[Warning], options: Container[str]) -> None:
-    """Show warnings as one line each; the outcome itself says why a method stopped."""
+def show_warning(
+    message: Warning | str, category: type[Warning], options: Container[str], said: set[str]
+) -> None:
+    """Show warnings as one line each, unless it was said; the outcome says why a method stopped."""
     if issubclass(category, UserWarning) and category.__name__ != "ConvergenceWarning":
-        warning = message if isinstance(message, Warning) else Warning(message)
-        complain(f"Warning: {one_line(warning, options)}")
+        line = one_line(message if isinstance(message, Warning) else Warning(message), options)
+        if line not in said:
+            said.add(line)
+            complain(f"Warning: {line}")
 
 
 def show_bug(error: BaseException, version: str) -> None:

@@ -28,7 +28,7 @@ from provenmf.linalg.storage import NUMBERS
 
 # What people write where there is no value.
 MISSING_VALUES = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
-SHORTEST_COUNT = 3  # a longer first row 0, 1, 2, … is a header
+SHORTEST_SCALE = 4  # numbers of a first row or column that may be a scale; fewer are data
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".all", ".exome", ".region")  # the last three: SigProfiler
 MATRIX_ENDINGS = (".h5ad", ".mat", ".mtx", ".npy", ".npz", ".parquet", *TEXT_ENDINGS)
 
@@ -218,31 +218,69 @@ def _from_text(path: Path, missing: bool, is_name: Callable[[str], bool]) -> Tab
     delimiter = next((mark for mark in ("\t", ",", ";") if mark in lines[0]), None)
     with parsing(path, "table"):
         cells = [_cells(line, delimiter) for line in lines[:2]]
-    # pandas numbers columns without names, and leaves the corner above row names empty
-    corner = len(cells[0]) > 1 and not cells[0][0].strip()
-    counted = [str(column) for column in range(len(cells[0]) - corner)]
-    header = cells[0][corner:] == counted and (corner or len(counted) > SHORTEST_COUNT)
-    header = header or any(_value(cell) is None for cell in cells[0][1:] or cells[0])
+    first = cells[0]
+    corner = len(first) > 1 and not first[0].strip()  # pandas leaves it empty above row names
+    header = any(_value(cell) is None for cell in first[1:] or first)
     if header and len(lines) == 1:
         raise UnreadableFile(f"{path} has a header but no rows: give a file with data")
-    first, lines = cells[int(header)], lines[int(header) :]
-    named = int(len(first) > 1 and (_value(first[0]) is None or (header and corner)))
+    body, below = lines[int(header) :], cells[int(header)]
+    named = int(len(below) > 1 and (_value(below[0]) is None or corner))
     if header:
-        named = max(named, len(list(takewhile(is_name, cells[0]))))
-    width = len(first) - named
+        named = max(named, len(list(takewhile(is_name, first))))
     with parsing(path, "table of numbers"):
-        try:
-            columns = range(named, len(first)) if named else None
-            matrix = np.loadtxt(lines, delimiter=delimiter, usecols=columns, quotechar='"', ndmin=2)
-        except ValueError:
-            rows = [_cells(line, delimiter)[named:] for line in lines]
-            _check_cells(path, rows, 1 + named, missing=missing)
-            if not missing:
-                raise
-            matrix = np.array([[_value(cell) for cell in row] for row in rows])
-        names = [":".join(_cells(line, delimiter)[:named]) for line in lines] if named else None
+        matrix = _numbers_of(path, body, delimiter, named, len(below), missing)
+        if not header and _is_scale(matrix, corner):
+            header, body, matrix = True, body[1:], matrix[1:]
+        elif corner and not header:  # a value is missing there
+            named, matrix = 0, _numbers_of(path, body, delimiter, 0, len(below), missing)
+        if header and not named and matrix.shape[1] > 1 and _counts_evenly(matrix[:, 0]):
+            named, matrix = 1, matrix[:, 1:]
+        names = [":".join(_cells(line, delimiter)[:named]) for line in body] if named else None
     # the corner above a column of names may be left out
-    return Table(matrix, names, cells[0][-width:] if header else None)
+    return Table(matrix, names, first[-matrix.shape[1] :] if header else None)
+
+
+def _numbers_of(
+    path: Path, lines: list[str], delimiter: str | None, start: int, end: int, missing: bool
+) -> NDArray[np.float64]:
+    """Return the numbers in columns start to end; with `missing`, empty cells are NaN."""
+    try:
+        columns = range(start, end)
+        return np.loadtxt(lines, delimiter=delimiter, usecols=columns, quotechar='"', ndmin=2)
+    except ValueError:
+        rows = [_cells(line, delimiter)[start:] for line in lines]
+        _check_cells(path, rows, 1 + start, missing=missing)
+        if not missing:
+            raise
+        return np.array([[_value(cell) for cell in row] for row in rows], dtype=np.float64)
+
+
+def _is_scale(matrix: NDArray[np.float64], corner: bool) -> bool:
+    """Tell whether the first row holds wavelengths, times or numbers of the columns, not data.
+
+    It is 0, 1, 2, …, rises or falls in even steps that the next row does not have, or it rises or
+    falls outside the range of all other rows, which do not. An empty corner before it lets few
+    columns do.
+    """
+    first, rest = matrix[0], matrix[1:]
+    if not len(rest) or (len(first) < SHORTEST_SCALE and not corner):
+        return False
+    steps = np.diff(first)
+    if not ((steps > 0).all() or (steps < 0).all()):
+        return False
+    above = np.nanmin(rest, initial=np.inf) > first.max()
+    apart = above or np.nanmax(rest, initial=-np.inf) < first.min()
+    alike = (np.diff(rest, axis=1) * steps > 0).all()
+    even = _counts_evenly(first) and not np.allclose(np.diff(rest[0]), steps)
+    return bool((apart and not alike) or even or np.array_equal(first, np.arange(len(first))))
+
+
+def _counts_evenly(values: NDArray[np.float64]) -> bool:
+    """Tell whether numbers rise or fall in even steps, but for rounding."""
+    steps = np.diff(values)
+    if len(values) < SHORTEST_SCALE or steps[0] == 0:
+        return False
+    return bool(np.allclose(steps, steps.mean(), rtol=1e-6, atol=0))
 
 
 def _check_cells(path: Path, rows: list[list[str]], start: int, *, missing: bool) -> None:

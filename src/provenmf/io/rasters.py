@@ -92,7 +92,16 @@ def read_tiff(path: Path) -> list[tuple[str, Any]]:
         axes = series.axes
         if "X" not in axes or "Y" not in axes:
             raise UnreadableFile(f"{path} has the axes {axes}: rows and columns are needed")
-        values = np.moveaxis(series.asarray(), (axes.index("Y"), axes.index("X")), (0, 1))
+        try:
+            values = series.asarray()
+        except ValueError as error:
+            if "imagecodecs" not in str(error):
+                raise
+            raise UnreadableFile(
+                f"{path} is compressed by {file.pages[0].compression.name}: install imagecodecs, "
+                "or save it without compression"
+            ) from error
+        values = np.moveaxis(values, (axes.index("Y"), axes.index("X")), (0, 1))
         values = values.reshape(*values.shape[:2], -1)
         told = str(tags[NO_DATA].value).strip("\0 ") if NO_DATA in tags else "nan"
         return [("values", _without(values, [float(told)]))]

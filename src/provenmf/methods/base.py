@@ -45,7 +45,7 @@ from provenmf.methods.traits import (
 from provenmf.results import Certificate, Factorization, Solution, StopReason
 
 WITHOUT_NEGATIVE = (
-    "set them to zero (HALS and ANLS do with clip_negative=True), or use a method that allows "
+    "set them to zero (HALS and ANLS do with {:clip_negative=True}), or use a method that allows "
     "them, such as SPA, MERIT or AND ({:method='spa'})"
 )
 

@@ -43,7 +43,8 @@ class Settings:
     table_rows: int = 1000
     least_shown: float = 0.05  # a smaller second share is left out of the table
     one_column: float = 0.9  # share of the squares that makes the other columns vanish
-    named_columns: int = 40  # that are all shown; of more the largest entries, and a curve
+    named_columns: int = 40  # that are all shown; of more the largest entries
+    most_columns: int = 200  # of bars side by side
 
 
 SETTINGS = Settings()
@@ -229,19 +230,75 @@ def _components(answer: Answer) -> list[Element]:
     """Draw all entries of few columns with names, else the largest ones, and curves."""
     n, words = answer.components.shape[1], answer.words
     title = plural(words.component).capitalize()
-    named = answer.factorization.column_names is not None and n <= SETTINGS.named_columns
+    names = answer.factorization.column_names
+    named = names is not None and n <= SETTINGS.named_columns
     order = np.argsort(-np.abs(answer.components), axis=1, kind="stable")[:, :COLUMNS]
     cards = [_card(answer, i, np.arange(n) if named else order[i]) for i in by_size(answer)]
     shown_first = f"The largest {words.component} comes first."
     if named:
-        return [Cards(title, cards, shown_first)]
+        return [Cards(title, cards, shown_first), *_along_rows(answer)]
     caption = f"The largest entries of each {words.component}. {shown_first}"
-    shown = evenly(n, POINTS_IN_CURVE)
-    series = [
-        (name, shown + 1, c[shown]) for name, c in zip(answer.component_names, answer.components)
-    ]
-    curves = Chart(f"{title}, entry by entry", figures.Lines(series, words.column, "entry"))
-    return [Cards(title, cards, caption), curves]
+    elements: list[Element] = [Cards(title, cards, caption)]
+    places = np.arange(1.0, n + 1) if names is None else scale_of(names)
+    if places is not None:
+        along = _curves(answer, places, answer.components, words.column, "entry")
+        elements.append(Chart(f"{title}, entry by entry", along))
+    elif n <= SETTINGS.most_columns:
+        sizes = [_size(answer, j) for j in range(answer.n_components)]
+        over = f"{title}, entry by entry"
+        told = f"Each bar is a {words.column}."
+        elements.append(bars_over_columns(answer, over, "entry", sizes, told))
+    return [*elements, *_along_rows(answer)]
+
+
+def scale_of(names: Sequence[object]) -> NDArray[np.float64] | None:
+    """Return names that are rising or falling numbers, such as wavelengths or times."""
+    try:
+        values = np.array([float(str(name)) for name in names])
+    except ValueError:
+        return None
+    steps = np.diff(values)
+    one_way = (steps > 0).all() or (steps < 0).all()
+    return values if one_way and np.isfinite(values).all() else None
+
+
+def bars_over_columns(
+    answer: Answer,
+    title: str,
+    label: str,
+    captions: Sequence[str],
+    told: str,
+    *,
+    order: Sequence[int] | None = None,
+    kinds: Sequence[str] = (),
+) -> ChartGrid:
+    """Draw every component as upright bars over the named columns, in this order."""
+    places = list(range(len(answer.column_names))) if order is None else list(order)
+    names = [answer.column_names[j] for j in places]
+    charts = []
+    for i in by_size(answer):
+        figure = figures.Columns(names, answer.components[i, places], label, kinds)
+        name = answer.component_names[i]
+        charts.append(Chart(name, figure, captions[i], height=170, component=i + 1))
+    return ChartGrid(title, charts, told)
+
+
+def _along_rows(answer: Answer) -> list[Element]:
+    """Draw the weights where rows are in order, such as the times of a chromatogram."""
+    names = answer.factorization.row_names
+    places = None if names is None else scale_of(names)
+    if places is None:
+        return []
+    figure = _curves(answer, places, np.nan_to_num(answer.weights).T, answer.words.row, "weight")
+    return [Chart("Weights, row by row", figure)]
+
+
+def _curves(
+    answer: Answer, places: NDArray[np.float64], values: Any, label: str, of: str
+) -> figures.Lines:
+    shown = evenly(len(places), POINTS_IN_CURVE)
+    series = [(name, places[shown], v[shown]) for name, v in zip(answer.component_names, values)]
+    return figures.Lines(series, label, of)
 
 
 # How the method got there: the trace as curves, why it stopped, and how it was called.

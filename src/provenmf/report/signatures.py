@@ -27,15 +27,12 @@ def found(answer: Signatures) -> list[Element]:
 def _bars(answer: Signatures) -> ChartGrid:
     """Draw every signature as columns over the channels, the usual picture."""
     order = plotted(answer.column_names)
-    names = [answer.column_names[j] for j in order]
-    kinds = [group(name) for name in names]
-    charts = []
-    for i in matrix.by_size(answer):
-        figure = figures.Columns(names, answer.signatures[i, order], "probability", kinds)
-        caption = f"{answer.share[i]:.1%} of all mutations"
-        name = answer.component_names[i]
-        charts.append(Chart(name, figure, caption, height=170, component=i + 1))
-    return ChartGrid("Signatures", charts, "Each column is the probability of a mutation type.")
+    kinds = [group(answer.column_names[j]) for j in order]
+    captions = [f"{share:.1%} of all mutations" for share in answer.share]
+    told = "Each column is the probability of a mutation type."
+    return matrix.bars_over_columns(
+        answer, "Signatures", "probability", captions, told, order=order, kinds=kinds
+    )
 
 
 def _exposures(answer: Signatures) -> list[Element]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from provenmf.arguments import checked
+from provenmf.errors import shortened
 from provenmf.results.states import agree
 
 if TYPE_CHECKING:
@@ -58,13 +59,13 @@ def component_lines(answer: Answer, width: int = 80) -> list[str]:
     def line(name: str, share: str, anchor: str, entries: Sequence[str]) -> str:
         text = f"{name:{name_width}}  {share:>6}  "
         if anchor_width:
-            text += f"{cut(anchor, anchor_width):{anchor_width}}  "
-        text += cut(entries[0], max(width - len(text), 8)) if entries else ""
+            text += f"{name_within(anchor, anchor_width):{anchor_width}}  "
+        text += name_within(entries[0], max(width - len(text), 8)) if entries else ""
         for entry in entries[1:]:  # whole names only
             if len(text) + 2 + len(entry) > width:
                 break
             text += f"  {entry}"
-        return cut(text, width).rstrip()
+        return text[:width].rstrip()
 
     header = line("", "share", "anchor", [answer.words.largest])
     return [header] + [
@@ -72,10 +73,9 @@ def component_lines(answer: Answer, width: int = 80) -> list[str]:
     ]
 
 
-def cut(text: str, width: int) -> str:
-    """Cut to a width, on one line."""
-    text = " ".join(text.split("\n"))
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+def name_within(name: str, width: int) -> str:
+    """Shorten a name in its middle, on one line: names of a table often begin alike."""
+    return shortened(" ".join(name.split("\n")), width)
 
 
 def component_rows(answer: Answer, n: int = 10) -> list[tuple[str, float, str, list[str]]]:

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas
 import pytest
 
 import provenmf
@@ -99,6 +100,46 @@ def test_unmix_finds_the_spectra(run, cube, tmp_path):
     cosines = found @ (known / np.linalg.norm(known, axis=1, keepdims=True)).T
     assert cosines.max(axis=0).min() > np.cos(0.05)
     assert run("certify", "cube-result.npz", cube).code == 0
+
+
+@pytest.mark.parametrize("kind", ["npz", "spectra.npz", "csv"])
+def test_unmix_compares_with_known_spectra_in_some_pixels(run, cube, tmp_path, kind):
+    known, truth = np.load(cube), cube
+    if kind == "spectra.npz":
+        truth = tmp_path / "spectra.npz"
+        np.savez(truth, E=known["E"])
+    elif kind == "csv":
+        truth = tmp_path / "spectra.csv"
+        pandas.DataFrame(known["E"].T, ["soil", "tree", "water"]).to_csv(truth)
+    mask = np.ones((8, 9))
+    mask[7] = 0
+    np.save(tmp_path / "mask.npy", mask)
+    given = ("--key", "cube", "--truth", truth, "--mask", "mask.npy", "--no-certify", "--json")
+    ran = run("unmix", cube, "-k", 3, *given)
+    assert ran.code == 0, ran
+    found = json.loads(ran.out)
+    assert found["n_rows"] == 63
+    assert len(found["scores"]) == 1 + (kind == "npz")
+    assert max(found["scores"].values()) < 0.02
+
+
+def test_negative_entries_are_clipped_on_request_and_said_once(run, tmp_path):
+    rng = np.random.default_rng(0)
+    matrix = rng.dirichlet([0.3] * 2, 60) @ rng.random((2, 8)) + 0.05 * rng.standard_normal((60, 8))
+    np.savetxt(tmp_path / "m.csv", matrix, delimiter=",")
+    ran = run("fit", "m.csv", "-k", 2, "--no-report")
+    assert ran.code == 2 and "do with --clip-negative" in ran.err, ran
+    ran = run("fit", "m.csv", "-k", 2, "--no-report", "--clip-negative")
+    assert ran.code == 0 and ran.err.count("negative entries") == 1, ran
+
+
+def test_long_names_that_begin_alike_are_told_apart(run, tmp_path):
+    """They were all cut to the same beginning."""
+    values = np.kron(np.eye(2), np.ones((10, 2))) + 0.01
+    names = [f"a long description of a variable that a station measured, number {i}" for i in "abcd"]
+    pandas.DataFrame(values, columns=names).to_csv(tmp_path / "m.csv")
+    ran = run("fit", "m.csv", "-k", 2, "-m", "spa", "--no-report")
+    assert ran.code == 0 and "number a" in ran.out and "number c" in ran.out, ran
 
 
 def test_parts_of_images(run, tmp_path):

@@ -103,6 +103,45 @@ def test_frames_with_integer_columns(tmp_path, index):
     assert table.row_names == (["7", "3"] if index else None)
 
 
+@pytest.mark.parametrize("names", [None, ["a", "b", "c"], [0, 1, 2]])
+@pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize("scale", [[400.5, 410.5, 421.5, 440.5], [900, 700, 500, 300], range(1, 5)])
+def test_wavelengths_are_a_header(tmp_path, names, missing, scale):
+    """They were a row of data, and beside numbered rows the numbers were a column of data."""
+    frame = pandas.DataFrame(np.random.default_rng(0).random((3, 4)), names, scale)
+    frame.to_csv(tmp_path / "m.csv", index=names is not None)
+    table = read_table(tmp_path / "m.csv", missing=missing)
+    np.testing.assert_array_equal(table.matrix, frame)
+    assert table.column_names == [str(value) for value in scale]
+    assert table.row_names == (names and [str(name) for name in names])
+
+
+def test_a_column_of_numbers_or_times_names_the_rows(tmp_path):
+    values = np.random.default_rng(0).random((5, 2))
+    lines = [f"{400 + 10 * i},{a},{b}" for i, (a, b) in enumerate(values)]
+    (tmp_path / "m.csv").write_text("\n".join(["wavelength,one,two", *lines]))
+    table = read_table(tmp_path / "m.csv")
+    np.testing.assert_array_equal(table.matrix, values)
+    assert table.row_names == ["400", "410", "420", "430", "440"]
+    assert table.column_names == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "rows", [[[1, 2, 3, 4], [5, 6, 7, 8]], [[4, 1, 3, 9], [1, 2, 3, 4]], [[7, 8, 9], [1, 1, 1]]]
+)
+def test_rows_of_data_are_no_header(tmp_path, rows):
+    (tmp_path / "m.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
+    table = read_table(tmp_path / "m.csv")
+    np.testing.assert_array_equal(table.matrix, rows)
+    assert table.row_names is None and table.column_names is None
+
+
+def test_a_missing_first_cell_is_no_corner(tmp_path):
+    (tmp_path / "m.csv").write_text(",5,2\n3,1,4\n")
+    matrix = read_table(tmp_path / "m.csv", missing=True).matrix
+    np.testing.assert_array_equal(matrix, [[np.nan, 5, 2], [3, 1, 4]])
+
+
 def test_key_chooses_among_several(tmp_path):
     np.savez(tmp_path / "m.npz", A=MATRIX, B=2 * MATRIX)
     np.testing.assert_array_equal(read_matrix(tmp_path / "m.npz", "B"), 2 * MATRIX)

@@ -1,5 +1,7 @@
 """Cubes of ENVI and TIFF files."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,16 @@ def test_geotiff_cubes_are_read_in_either_order(tmp_path, axes):
     found = read_cube(path)
     assert found.shape == (4, 5) and np.flatnonzero(~found.pixel_mask).tolist() == [0]
     np.testing.assert_allclose(found.pixels, cube.reshape(-1, 3)[1:], rtol=1e-6)
+
+
+def test_a_compression_that_needs_another_package_is_named(tmp_path):
+    """The file was called damaged."""
+    tifffile.imwrite(tmp_path / "scene.tif", CUBE, photometric="minisblack")
+    with tifffile.TiffFile(tmp_path / "scene.tif", mode="r+b") as file:
+        file.pages[0].tags["Compression"].overwrite(5)
+    if importlib.util.find_spec("imagecodecs") is None:
+        with pytest.raises(UnreadableFile, match="compressed by LZW: install imagecodecs"):
+            read_cube(tmp_path / "scene.tif")
 
 
 def test_the_header_of_a_tiff_file_is_no_header_of_raw_numbers(tmp_path):
