@@ -287,7 +287,7 @@ def _along_rows(answer: Answer) -> list[Element]:
     """Draw the weights where rows are in order, such as the times of a chromatogram."""
     names = answer.factorization.row_names
     places = None if names is None else scale_of(names)
-    if places is None:
+    if places is None or np.array_equal(places - places[0], np.arange(len(places))):  # row numbers
         return []
     figure = _curves(answer, places, np.nan_to_num(answer.weights).T, answer.words.row, "weight")
     return [Chart("Weights, row by row", figure)]

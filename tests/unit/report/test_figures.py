@@ -2,10 +2,12 @@
 
 import base64
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import provenmf
 from provenmf.errors import InvalidInput
 from provenmf.report import figures
 from provenmf.report.figures import data_uri, grey_levels
@@ -71,6 +73,30 @@ def test_every_chart_of_every_kind_is_drawn(result, closing):
         figure = result.plot(title)
         figure.draw_without_rendering()
         assert figure.get_suptitle()
+
+
+@pytest.mark.parametrize(
+    ("names", "drawn"),
+    [
+        (None, figures.Lines),
+        ([f"{400 + 10 * i}" for i in range(50)], figures.Lines),
+        ([f"A[C>A]{i}" for i in range(50)], figures.Columns),
+    ],
+)
+def test_entries_are_drawn_over_numbers_and_as_bars_over_names(names, drawn):
+    """Names used to be joined by a curve over the numbers of the columns."""
+    rng = np.random.default_rng(0)
+    result = provenmf.factorize(rng.random((30, 50)), 2, method="spa")
+    names = None if names is None else np.array(names)
+    times = np.array([f"{0.5 * i}" for i in range(30)])
+    found = charts(as_answer(replace(result, column_names=names, row_names=times)))
+    entries = found["Components, entry by entry"][0][1]
+    assert isinstance(entries, drawn)
+    if names is not None and drawn is figures.Lines:
+        assert list(entries.series[0][1]) == [float(name) for name in names]
+    weights = found["Weights, row by row"][0][1]
+    assert list(weights.series[0][1]) == [0.5 * i for i in range(30)]
+    assert "Weights, row by row" not in charts(as_answer(result))
 
 
 def test_the_components_come_first(results, closing):

@@ -113,10 +113,9 @@ def partition(adjacency: sp.csr_array, labels: Labels, k: int) -> Partition:
     links = (adjacency @ member).toarray()
     volumes = np.bincount(labels, weights=degrees, minlength=k)
     inside = np.bincount(labels, weights=links[np.arange(n), labels], minlength=k)
+    # One link more inside, spread as the volumes: an empty community has a finite density.
+    dense = (inside + 1.0) / (volumes**2 + total / k)
     between = (total - inside.sum() + 1.0) / max(total**2 - volumes @ volumes, 1.0)
-    # One link more inside, spread as the volumes: an empty community has a finite density. Where
-    # links join the two sides of a graph, the sides are no communities.
-    dense = np.maximum((inside + 1.0) / (volumes**2 + total / k), between)
     expected = float(volumes**2 @ dense + (total**2 - volumes @ volumes) * between)
     logs = float(inside @ np.log(dense) + (total - inside.sum()) * np.log(between))
     others: Floats = np.tile(volumes.astype(np.float64), (n, 1))

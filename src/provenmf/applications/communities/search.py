@@ -276,6 +276,8 @@ def _by_links(
     if chosen == "spectral":
         return spectral, []
     found = _likely(adjacency, spectral.memberships, chosen)
+    if modularity(adjacency, found) <= ROUNDING:  # the two sides of a bipartite graph
+        return spectral, []
     note = "memberships by the likelihood of the links, not by eigenvectors: "
     if chosen == "labels":
         note += "each node is mainly in the community where its links are likeliest"
@@ -300,6 +302,14 @@ def _likely(
     found = likelihood_memberships(adjacency, spectral.shape[1], spectral)[chosen]
     # Even where nodes have one community, the shares of their links tell how clearly.
     return (found + as_shares(adjacency @ found)) / 2 if chosen == "labels" else found
+
+
+def modularity(adjacency: sp.csr_array, memberships: NDArray[np.float64]) -> float:
+    """Return the share of the links inside communities beyond that of chance."""
+    volumes = adjacency.sum(axis=1) @ memberships
+    total = volumes.sum()
+    inside = float(np.sum(memberships * (adjacency @ memberships)))
+    return float(inside / total - (volumes / total) @ (volumes / total))
 
 
 def memberships_again(adjacency: sp.csr_array, k: int, source: str) -> NDArray[np.float64]:

@@ -21,6 +21,18 @@ from provenmf.report import render
 QUICK = {"certify": False, "evidence": False}
 
 
+@pytest.mark.parametrize("refine", ["auto", True])
+def test_two_sides_of_a_graph_do_not_share_all_nodes(refine):
+    """Links that join two sides made labels likeliest, and their shares of links all equal."""
+    rng = np.random.default_rng(5)
+    between = rng.random((18, 14)) < 0.4
+    graph = sp.csr_array(np.block([[np.zeros((18, 18)), between], [between.T, np.zeros((14, 14))]]))
+    found = find_communities(graph, 2, refine=refine, **QUICK)
+    assert found.memberships_from == "eigenvectors"
+    sides = found.memberships.argmax(axis=1)
+    assert normalized_mutual_info_score(np.repeat([0, 1], [18, 14]), sides) > 0.9
+
+
 def labelled(sizes, degree, outside, seed=0, hubs=3):
     """A graph whose nodes have one community each and very different degrees."""
     rng = np.random.default_rng(seed)
