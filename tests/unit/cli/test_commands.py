@@ -136,7 +136,9 @@ def test_negative_entries_are_clipped_on_request_and_said_once(run, tmp_path):
 def test_long_names_that_begin_alike_are_told_apart(run, tmp_path):
     """They were all cut to the same beginning."""
     values = np.kron(np.eye(2), np.ones((10, 2))) + 0.01
-    names = [f"a long description of a variable that a station measured, number {i}" for i in "abcd"]
+    names = [
+        f"a long description of a variable that a station measured, number {i}" for i in "abcd"
+    ]
     pandas.DataFrame(values, columns=names).to_csv(tmp_path / "m.csv")
     ran = run("fit", "m.csv", "-k", 2, "-m", "spa", "--no-report")
     assert ran.code == 0 and "number a" in ran.out and "number c" in ran.out, ran

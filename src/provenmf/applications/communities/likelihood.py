@@ -249,7 +249,7 @@ def judge(
     scores: dict[str, list[Floats]] = {}
     for _ in range(min(draws, SETTINGS.most_draws)):
         hidden = rng.random(upper.nnz) < SETTINGS.held_out
-        seen, unseen = _graph(upper, ~hidden), _graph(upper, hidden)
+        seen, unseen = links_among(upper, ~hidden), links_among(upper, hidden)
         first = spectral(seen)
         found = {"spectral": first, **likelihood_memberships(seen, k, first)}
         degrees = np.asarray(seen.sum(axis=1)).reshape(-1, 1)
@@ -279,7 +279,8 @@ def smoothed(memberships: Floats, degrees: Floats) -> Floats:
     return np.asarray((degrees * memberships + more * memberships.mean(axis=0)) / (degrees + more))
 
 
-def _graph(upper: sp.coo_array, these: NDArray[np.bool_]) -> sp.csr_array:
+def links_among(upper: sp.coo_array, these: NDArray[np.bool_]) -> sp.csr_array:
+    """Return the graph of some of the links, each of which is above the diagonal."""
     half = sp.coo_array((upper.data[these], (upper.row[these], upper.col[these])), upper.shape)
     return sp.csr_array(half + half.T)
 

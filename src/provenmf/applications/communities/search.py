@@ -34,6 +34,7 @@ from provenmf.applications.communities.likelihood import (
     as_shares,
     judge,
     likelihood_memberships,
+    links_among,
     number_of_communities,
     wants_more,
 )
@@ -273,8 +274,10 @@ def _by_links(
     chosen = "spectral" if judged is None else judged[0]
     if refine is True and chosen == "spectral":
         chosen, judged = "labels", None
-    if chosen == "spectral":
+    if judged is None and chosen == "spectral":  # too few links to say anything
         return spectral, []
+    if chosen == "spectral":
+        return _no_surer_than_links(adjacency, search, spectral)
     found = _likely(adjacency, spectral.memberships, chosen)
     if modularity(adjacency, found) <= ROUNDING:  # the two sides of a bipartite graph
         return spectral, []
@@ -293,6 +296,47 @@ def _by_links(
     found[alone] = found[~alone].mean(axis=0)
     order = best_assignment(spectral.memberships.T @ found)[1]  # keep the order of the others
     return Members(found[:, order], alone, source=chosen), [note]
+
+
+def _no_surer_than_links(
+    adjacency: sp.csr_array, search: _Search, found: Members
+) -> tuple[Members, list[str]]:
+    """Move memberships towards their mean where links do not tell them; return a note, too.
+
+    Memberships are found in each half of the links. Where they say less about those of the other
+    half than their mean does, the share of the deviations that says most is kept; as if all links
+    were twice as reliable as half of them (Spearman and Brown's formula).
+    """
+    upper = sp.coo_array(sp.triu(adjacency, 1))
+    first = np.random.default_rng(0).random(upper.nnz) < 0.5
+    centred = found.memberships - found.memberships.mean(axis=0)
+    halves = []
+    for these in (first, ~first):
+        try:
+            half = search.quiet(links_among(upper, these))
+        except InvalidInput:  # half of the links do not support as many communities
+            return found, []
+        if half.shape != centred.shape:
+            return found, []
+        half = half[:, best_assignment(centred.T @ half)[1]]
+        halves.append((half, half.mean(axis=0)))
+    (one, mean), (other, other_mean) = halves
+    kept = np.linspace(0.0, 1.0, 21)
+    errors = [
+        np.abs(other - mean - share * (one - mean)).sum()
+        + np.abs(one - other_mean - share * (other - other_mean)).sum()
+        for share in kept
+    ]
+    if errors[-1] <= errors[0]:
+        return found, []
+    share = kept[int(np.argmin(errors))]
+    share = 2.0 * share / (1.0 + share)
+    moved = found.memberships.mean(axis=0) + share * centred
+    note = (
+        "half of the links say less about the memberships that the other half gives than their "
+        f"mean does, so that {share:.0%} of each node's difference from the mean was kept"
+    )
+    return replace(found, memberships=moved), [note]
 
 
 def _likely(

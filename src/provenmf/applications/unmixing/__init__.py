@@ -2,7 +2,7 @@
 
 Read `search.py` first. The noise of the bands (`noise.py`) decides whether endmembers are means
 over pixels at the corners, corners beyond the pixels (`choice.py`), or groups of pixels that may be
-exchanged for others (`points.py`).
+exchanged for others (`points.py`); `notes.py` says which it was.
 """
 
 from provenmf.applications.unmixing.answer import Unmixing

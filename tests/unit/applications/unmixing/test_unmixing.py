@@ -7,8 +7,8 @@ import pytest
 from provenmf import load
 from provenmf.applications import unmix
 from provenmf.applications.unmixing.noise import Spectra
+from provenmf.applications.unmixing.notes import averaging_note
 from provenmf.applications.unmixing.points import group_rows
-from provenmf.applications.unmixing.search import averaging_note
 from provenmf.datasets.cubes import mixed_cube
 from provenmf.errors import InvalidInput
 
