@@ -36,7 +36,10 @@ COUNTS = (
 class Settings:
     """Thresholds of the choice; the experiments are in `benchmarks/recovery/choose_rank.py`."""
 
-    most_ranks: int = 10  # tried by default
+    # Numbers tried by default: these, and up to a few more than singular values exceed the noise.
+    first_ranks: int = 10
+    beyond: int = 3
+    most_ranks: int = 30
     repeats: int = 5  # fits with other entries held out
     held_out: float = 0.1  # share of the entries
     as_good: float = 0.01  # held-out errors within this share of the least one are as good
@@ -137,7 +140,7 @@ class RankChoice:
         Unseen rows confirm what they can, which is a lower bound and not a limit.
         """
         votes = [c.n_components for c in self.criteria if c.name != UNSEEN and c.n_components]
-        votes = votes or self._votes
+        votes = votes or [vote for vote in self._votes if vote >= self.at_least]
         return (min(votes), max(votes)) if votes else None
 
     @property
@@ -149,7 +152,7 @@ class RankChoice:
         )
         bound = bound if self.at_least else ""
         if self.range is None:
-            return "The evidence supports no number of components among those tried." + bound
+            return "The evidence settles no number of components among those tried." + bound
         low, high = self.range
         spread = f"{low}" if low == high else f"{low} to {high}"
         if self.n_components is None:
@@ -231,8 +234,8 @@ def choose_rank(
         Rows are data points. Dense data may have missing entries (NaN); then neither unseen rows
         nor the spectrum are used. Of more than 200 000 entries a sample is judged; a note says so.
     ranks : sequence of int or None, default=None
-        The numbers to compare; None uses 1 to 10, or fewer for small data. Only these numbers can
-        be chosen.
+        The numbers to compare; None uses 1 to 10, and up to 30 where more singular values exceed
+        the noise, or fewer for small data. Only these numbers can be chosen.
     loss : {"auto", "least-squares", "poisson"}, default="auto"
         What the fits minimize; "auto" uses the Poisson likelihood for counts.
     random_state : int or None, default=0
@@ -280,6 +283,10 @@ def choose_rank(
         notes += [COUNTS] if whole else []
     if loss == "least-squares":  # errors are relative, and squares must not overflow
         matrix = matrix / np.nanmax(matrix)
+    if ranks is None and numbers[-1] == SETTINGS.first_ranks and not np.isnan(matrix).any():
+        above = spectrum(matrix, np.random.default_rng(0), counts=loss == "poisson").above
+        most = min(above + SETTINGS.beyond, SETTINGS.most_ranks, min(matrix.shape) - 1)
+        numbers = list(range(1, max(numbers[-1], most) + 1))
     columns, criteria, at_least = judge(matrix, numbers, loss, rng, progress)
     return RankChoice(
         blocks.shape, tuple(numbers), columns, tuple(criteria), tuple(notes), at_least
@@ -293,7 +300,7 @@ def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[
             f"X has shape {shape}: the number of components has nothing to be chosen from"
         )
     if ranks is None:
-        return list(range(1, min(SETTINGS.most_ranks, most) + 1))
+        return list(range(1, min(SETTINGS.first_ranks, most) + 1))
     numbers = sorted({int(number) for number in ranks})
     if not numbers or numbers[0] < 1 or numbers[-1] > most:
         raise InvalidInput(

@@ -148,7 +148,9 @@ def rank(
     data: options.Matrix,
     ranks: Annotated[
         str | None,
-        options.option("--ranks LIST", "Numbers to compare: 2-12, or 3,5,8. Default: 1-10."),
+        options.option(
+            "--ranks LIST", "Numbers to compare: 2-12, or 3,5,8. Default: 1-10 or more."
+        ),
     ] = None,
     field: Annotated[
         str | None,

@@ -161,3 +161,15 @@ def test_bad_input_is_named(data, options, words):
 def test_equal_rows_have_no_halves():
     counts = np.tile(np.arange(1.0, 9.0), (30, 1))
     assert "unseen rows" not in {name for name, *_ in choose_rank(counts, [1, 2]).criteria}
+
+
+def test_more_than_ten_components_are_found_by_default():
+    """Ten was the most, and two were called supported where nine were confirmed."""
+    rng = np.random.default_rng(47)
+    signatures = rng.dirichlet([0.15] * 60, 12)
+    exposures = rng.gamma(0.5, 1, (300, 12)) * (rng.random((300, 12)) < 0.4)
+    found = choose_rank(rng.poisson(300 * exposures @ signatures))
+    assert found.ranks[-1] == 15
+    assert found.n_components == 12, found
+    few = choose_rank(rng.poisson(300 * exposures @ signatures), range(1, 9))
+    assert few.range is None or few.range[0] >= few.at_least
