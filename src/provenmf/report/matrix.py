@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -251,7 +251,7 @@ def _components(answer: Answer) -> list[Element]:
     return [*elements, *_along_rows(answer)]
 
 
-def scale_of(names: Sequence[object]) -> NDArray[np.float64] | None:
+def scale_of(names: Iterable[object]) -> NDArray[np.float64] | None:
     """Return names that are rising or falling numbers, such as wavelengths or times."""
     try:
         values = np.array([float(str(name)) for name in names])
