@@ -55,7 +55,8 @@ class Labeled(NamedTuple):
 def labeled(X: Any) -> Labeled:
     """Return the matrix in a container of another library: AnnData, xarray, polars or pandas.
 
-    The names of a frame's columns stay with the frame, where scikit-learn looks for them.
+    Text that names a frame's columns stays with the frame, where scikit-learn looks for it; numbers
+    name rows and columns unless they only count them.
     """
     library = _library(X)
     if library == "anndata" and hasattr(X, "obs_names"):  # AnnData, or its `raw`
@@ -73,9 +74,17 @@ def labeled(X: Any) -> Labeled:
         if not hasattr(X, "to_numpy"):
             raise InvalidInput(f"X is a polars {type(X).__name__}: give X.collect()")
         return Labeled(X.to_numpy())
-    if library == "pandas" and hasattr(X, "index") and X.index.dtype.kind not in NUMBERS:
-        return Labeled(X, list(X.index))
+    if library == "pandas" and hasattr(X, "index"):
+        columns = getattr(X, "columns", None)
+        numbered = columns is not None and columns.dtype.kind in NUMBERS
+        return Labeled(X, _names(X.index), _names(columns) if numbered else None)
     return Labeled(X)
+
+
+def _names(index: Any) -> list[Any] | None:
+    """Return the entries of a pandas index; nothing where they are 0, 1, 2, …"""
+    counts = index.dtype.kind in NUMBERS and np.array_equal(index, np.arange(len(index)))
+    return None if counts else list(index)
 
 
 def is_outside_memory(X: object) -> bool:

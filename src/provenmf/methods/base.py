@@ -142,7 +142,8 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if given.column_names is not None:
             import pandas
 
-            X = pandas.DataFrame(columns=pandas.Index(given.column_names, dtype=object))
+            names = [str(name) for name in given.column_names]
+            X = pandas.DataFrame(columns=pandas.Index(names, dtype=object))
         elif blocks is X or is_outside_memory(given.matrix):
             X = np.empty((1, blocks.n_columns))
         try:

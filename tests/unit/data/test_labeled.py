@@ -87,3 +87,14 @@ def test_columns_of_other_names_and_containers_without_a_matrix_are_refused():
         SPA(2).fit(xarray.Dataset({"a": labeled(X)}))
     with pytest.raises(InvalidInput, match=r"X\.collect"):
         SPA(2).fit(polars.LazyFrame(X))
+
+
+def test_numbers_that_are_no_counts_name_the_rows_and_columns_of_a_frame():
+    values = np.random.default_rng(0).gamma(0.4, size=(30, 6))
+    spectra = pandas.DataFrame(values, 0.5 * np.arange(30), 400 + 10.0 * np.arange(6))
+    result = factorize(spectra, 2, method="hals", random_state=0)
+    assert result.column_names.tolist() == ["400.0", "410.0", "420.0", "430.0", "440.0", "450.0"]
+    assert result.row_names[:2].tolist() == ["0.0", "0.5"]
+    plain = factorize(pandas.DataFrame(values), 2, method="hals", random_state=0)
+    assert plain.row_names is None and plain.column_names is None
+    np.testing.assert_array_equal(plain.components, result.components)
