@@ -129,7 +129,7 @@ def confirm_components(
 
 
 class Halves(NamedTuple):
-    """What two halves of the rows found, and the log e-values of it by the rows of the other."""
+    """Components found in two halves of the rows, each with log e-values by the other half."""
 
     versions: Sequence[Floats]
     log_e: Sequence[Floats]

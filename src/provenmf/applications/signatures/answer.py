@@ -104,7 +104,7 @@ class Signatures(Answer):
 
     @property
     def found_by(self) -> str:
-        """What found the signatures."""
+        """Source of the signatures."""
         return "penalized likelihood"
 
     @property

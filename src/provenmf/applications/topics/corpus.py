@@ -44,7 +44,7 @@ from provenmf.linalg.storage import Matrix, check_scale, is_sparse
 Floats = NDArray[np.float64]
 
 ENTRY_BYTES = 12  # a double and the number of its word
-# Documents of at least so many different words are near copies beyond this cosine of tf-idf.
+# Documents with at least this many different words are near copies beyond this cosine of tf-idf.
 LONG, NEARLY_EQUAL = 10, 0.9
 MOST_COMPARED = 1000  # documents, which are compared with each other
 
