@@ -14,8 +14,10 @@ the share of the fine groups that two documents have in common (Fred & Jain 2005
 large subject together beside small ones. The one whose groups are better separated (mean
 silhouette, Rousseeuw 1987) and agree better with the ensemble (mean normalized mutual information,
 the objective of Strehl & Ghosh) is taken: by separation alone, a few near-duplicates against
-everything else win. Topics are the words of the groups after a few steps of expectation and
-maximization, which also allow a document several topics.
+everything else win. Linkage must be well enough separated to show any structure.
+
+Topics are the words of the groups after a few steps of expectation and maximization, which also
+allow a document several topics.
 
 `topic_numbers` compares numbers of such topics by held-out words and by coherence.
 """
@@ -69,6 +71,9 @@ class Settings:
     starts : random starts of k-means on the indicators; all others have one.
     rounds : of k-means, at most; few documents move after ten.
     documents : grouped at most, drawn at random: linkage takes the square of their number.
+    structure : mean silhouette below which groups have no substantial structure (Kaufman &
+        Rousseeuw 1990, p. 88): then one large group beside small ones says little, and groups of
+        similar size are taken.
     """
 
     coordinates: tuple[float, ...] = (0.0, 1 / 6, 1 / 3, 2 / 3, 1.0)
@@ -76,6 +81,7 @@ class Settings:
     starts: int = 10
     rounds: int = 30
     documents: int = 2000
+    structure: float = 0.25
 
 
 SETTINGS = Settings()
@@ -132,12 +138,11 @@ def group(views: Sequence[Singles], k: int, rng: np.random.Generator) -> Labels:
         linked(fine, k),
     ]
     whole = [unit_rows(rows) for rows in views]
-    scores = [
-        np.mean([silhouette(rows, labels) for rows in whole])
-        * np.mean([mutual_information(labels, other) for other in coarse + fine])
-        for labels in found
-    ]
-    return found[int(np.argmax(scores))]
+    apart = [float(np.mean([silhouette(rows, labels) for rows in whole])) for labels in found]
+    if apart[1] < SETTINGS.structure:
+        return found[0]
+    agreeing = [np.mean([mutual_information(own, o) for o in coarse + fine]) for own in found]
+    return found[int(np.argmax(np.multiply(apart, agreeing)))]
 
 
 def indicators(groupings: Sequence[Labels]) -> sp.csr_array:

@@ -130,3 +130,16 @@ def test_numbers_of_topics_are_compared_by_held_out_words_and_coherence():
         topic_numbers(np.random.default_rng(0).poisson(1.0, (50, 30)))
     with pytest.raises(InvalidInput, match="numbers"):
         topic_numbers(corpus.counts, [1, 2])
+
+
+@pytest.mark.parametrize(("apart", "taken"), [(0.2, "consensus"), (0.3, "linkage")])
+def test_a_large_group_needs_structure(monkeypatch, apart, taken):
+    """Slovak package descriptions: one group had .55 of all, at a silhouette of .18."""
+    rng = np.random.default_rng(0)
+    views = [rng.standard_normal((60, 12)).astype(np.float32)]
+    large = np.repeat([0, 0, 0, 0, 1, 2], 10)
+    room = "provenmf.applications.topics.groups"
+    monkeypatch.setattr(f"{room}.linked", lambda fine, k: large)
+    monkeypatch.setattr(f"{room}.silhouette", lambda _, own: apart if own is large else 0.01)
+    found = group(views, 3, np.random.default_rng(1))
+    assert (found is large) == (taken == "linkage")
