@@ -61,7 +61,7 @@ def test_every_container_gives_the_answer_of_the_array_and_its_names(kind, tmp_p
 def test_layers_raw_advice_and_certificates_take_them():
     cells = cells_of(X, layers={"twice": 2 * X})
     cells.raw = cells.copy()
-    plain = HALS(2, random_state=0, certify=False).fit(X)
+    plain = HALS(2, random_state=0).fit(X)
     for data in (cells, cells.raw):
         again = HALS(2, random_state=0, certify=False).fit(data)
         np.testing.assert_array_equal(again.components_, plain.components_)
