@@ -31,9 +31,9 @@ def communities(rng: Rng) -> tuple[Any, Any]:
     if rng.random() < 0.8:
         matrix = np.maximum(matrix, matrix.T)
     data = in_form(str(rng.choice(["dense", "csr", "unsorted", "csc"])), matrix)
-    method, energy = str(rng.choice(NETWORK_METHODS)), float(rng.choice([0.5, 0.99, 1.0]))
+    method, refine = str(rng.choice(NETWORK_METHODS)), bool(rng.random() < 0.5)
     return data, lambda k, seed: find_communities(
-        data, k, method=method, energy=energy, scale=bool(seed % 2), random_state=seed
+        data, k, method=method, refine=refine, scale=bool(seed % 2), random_state=seed
     )
 
 

@@ -242,7 +242,7 @@ def _check_factors(fit: Factorization) -> None:
     for name in ("weights", "components"):
         factor = getattr(fit, name)
         usable = factor.size and factor.dtype.char in "fd"
-        if not usable or not -LARGEST_FACTOR <= factor.min() <= factor.max() <= LARGEST_FACTOR:
+        if not usable or not float(max(-factor.min(), factor.max())) <= LARGEST_FACTOR:
             raise ValueError(
                 f"{name} of shape {factor.shape}, {factor.dtype}, are empty or not all finite "
                 f"numbers up to {LARGEST_FACTOR:g}"

@@ -33,6 +33,14 @@ def test_every_kind_comes_back_as_it_was(result, tmp_path):
     assert loaded != result
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_single_precision_comes_back_without_a_warning(tmp_path):
+    result = provenmf.SPA(2).fit(np.eye(5, 3, dtype=np.float32) + 1).factorization_
+    assert result.components.dtype == np.float32
+    result.save(tmp_path / "single.npz")
+    assert provenmf.load(tmp_path / "single.npz") == result
+
+
 def test_an_answer_of_a_plain_matrix_is_its_factorization(results, tmp_path):
     as_answer(results["matrix"]).save(tmp_path / "r.npz")
     assert provenmf.load(tmp_path / "r.npz") == results["matrix"]
