@@ -276,7 +276,7 @@ class Settings:
         """Iterate over the cases of an experiment and report the progress."""
         cases = list(items)
         for number, case in enumerate(cases):
-            self.progress(number / len(cases), str(case))
+            self.progress(number / len(cases), f"case {number + 1} of {len(cases)}")
             yield case
 
 
