@@ -78,6 +78,12 @@ def test_simplex_residual_bounds_the_suboptimality():
     assert loss[0] - loss[1] <= bound + 1e-12
 
 
+def test_the_gap_is_what_the_error_exceeds_the_floor_by():
+    certificate = provenmf.SPA(3).fit(np.random.default_rng(1).random((40, 8))).certificate_
+    gap = certificate.measures["relative_error"] - certificate.bounds["relative_error_lower_bound"]
+    assert gap > 0.05 and certificate.bounds["relative_error_gap"] == pytest.approx(gap, rel=1e-9)
+
+
 def test_zero_data_do_not_divide_by_zero():
     blocks = as_blocks(np.zeros((4, 3)))
     certificate = optimality.certify(any_fit(blocks, 1))
