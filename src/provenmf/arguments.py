@@ -164,7 +164,7 @@ def _declared(function: Callable[..., Any]) -> tuple[dict[str, Rule], dict[str, 
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
+    return isinstance(value, Integral) and is_number(value)
 
 
 def is_number(value: Any) -> bool:

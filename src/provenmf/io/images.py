@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput, as_written, counted, optional
+from provenmf.errors import InvalidInput, counted, optional
 from provenmf.io.files import check_unfolded, existing, parsing
 from provenmf.io.matrices import choose_array, read_arrays
 from provenmf.io.rasters import ENDINGS, read_raster
@@ -198,7 +198,7 @@ def _unlike(cube: NDArray[Any]) -> float:
 
 
 def _other_shape(values: NDArray[Any], shape: tuple[int, int] | None, where: str) -> InvalidInput:
-    size = " x ".join(map(as_written, shape or ()))
+    size = " x ".join(map(str, shape or ()))
     return InvalidInput(
         f"{where} has shape {values.shape}, which does not fit an image of {size} pixels",
         argument="shape",

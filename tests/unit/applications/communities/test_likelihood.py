@@ -116,6 +116,13 @@ def test_the_likelihood_of_a_partition_by_hand():
     assert found.log_likelihood == pytest.approx((expected - constant) / 2)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_heavy_links_do_not_divide_by_zero():
+    adjacency = sp.csr_array(np.kron(np.eye(4), 1e55 * (1 - np.eye(3))))
+    merged_again = merged(adjacency, np.repeat(np.arange(4), 3), 2)
+    assert len(set(merged_again.tolist())) == 2
+
+
 def test_halves_of_cliques_are_merged_again():
     cliques = sp.csr_array(np.kron(np.eye(4), np.ones((10, 10))) - np.eye(40))
     found = merged(cliques, np.repeat(np.arange(8), 5), 4)
