@@ -43,6 +43,7 @@ Pair = tuple[NDArray[np.floating] | None, NDArray[np.floating]]
 NAMES = get_args(Name)
 SolveSample = Callable[..., Solution]
 FINDS_NUMBER = ("cones", "spa")
+SAMPLE_ENTRIES = 5_000_000  # of the rows that are gathered: 40 MB in double precision
 
 
 def start_components(
@@ -205,9 +206,14 @@ def _check_start(
 
 
 def sample_size(blocks: Blocks, n_components: int) -> tuple[int, int]:
-    """Return rows and columns of the sample: a fifth, and at least 10 per component."""
+    """Return rows and columns of the sample: a fifth, and at least 10 per component.
+
+    Its rows are gathered in this process with all their columns, so there are no more of them than
+    `SAMPLE_ENTRIES` allows.
+    """
     rows, columns = (min(size, max(10 * n_components, size // 5)) for size in blocks.shape)
-    return rows, columns
+    allowed = SAMPLE_ENTRIES * blocks.n_rows // max(1, blocks.stored_entries)
+    return min(rows, max(10 * n_components, allowed)), columns
 
 
 def worth_sampling(blocks: Blocks, n_components: int) -> bool:

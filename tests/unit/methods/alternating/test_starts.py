@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from provenmf import HALS
 from provenmf.data import as_blocks
+from provenmf.methods.alternating import starts
 from provenmf.methods.alternating.starts import start_components, start_factors
 
 
@@ -60,3 +61,12 @@ def test_more_components_than_singular_vectors(init):
     assert weights.shape == (7, 3) and components.any(axis=1).all()
     assert (components[2] == X).all(axis=1).any()
     assert HALS(3, init=init, random_state=0).fit(X).n_components_ == 3
+
+
+def test_a_sample_of_large_data_gathers_a_bounded_number_of_entries(monkeypatch):
+    blocks = as_blocks(np.ones((1000, 100)))
+    assert starts.sample_size(blocks, 4) == (200, 40)  # a fifth, at least 10 per component
+    monkeypatch.setattr(starts, "SAMPLE_ENTRIES", 12_000)
+    assert starts.sample_size(blocks, 4) == (120, 40)
+    monkeypatch.setattr(starts, "SAMPLE_ENTRIES", 100)
+    assert starts.sample_size(blocks, 4) == (40, 40)
