@@ -33,7 +33,7 @@ from provenmf.results.states import Shape
 
 FORMAT = "provenmf-factorization"
 FORMAT_VERSION = 3
-# Data reach 1e60; products of two such factors are finite.
+# Data reach 1e60; products of two such numbers are finite.
 LARGEST_FACTOR = 1e150
 TEXT, DIGEST = "record", "digest"
 ARRAY, SET, NOT_FINITE = "@array", "@set", "not_finite"
@@ -108,6 +108,8 @@ def load(path: str | Path) -> Factorization | Answer:
             record["content"],
             "",
         )
+        if isinstance(result, Answer):
+            _check_arrays(result)
         _check_factors(result if isinstance(result, Factorization) else result.factorization)
         found: Factorization | Answer = result
         return found
@@ -247,6 +249,16 @@ def _check_factors(fit: Factorization) -> None:
                 f"{name} of shape {factor.shape}, {factor.dtype}, are empty or not all finite "
                 f"numbers up to {LARGEST_FACTOR:g}"
             )
+
+
+def _check_arrays(answer: Answer) -> None:
+    """Raise an error for an array whose numbers overflow in a product; missing ones may be NaN."""
+    for field in fields(answer):
+        value = getattr(answer, field.name)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size:
+            largest = float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
+            if largest > LARGEST_FACTOR:
+                raise ValueError(f"{field.name} has an entry of size {largest:.3g}")
 
 
 def _answer_type(kind: object) -> type[Answer]:

@@ -56,6 +56,7 @@ CHANGES = {
     "a missing array": lambda r, a: a.pop("topics"),
     "an infinite factor": lambda r, a: a["factorization/weights"].fill(np.inf),
     "a factor that overflows": lambda r, a: a["factorization/weights"].fill(1e300),
+    "topics that overflow": lambda r, a: a["topics"].fill(1e308),
     "half precision": lambda r, a: a.update(
         {"factorization/weights": a["factorization/weights"].astype(np.float16)}
     ),
