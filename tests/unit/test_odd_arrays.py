@@ -37,6 +37,7 @@ REFUSED = {
     "a series": pd.Series(X[0]),
     "a sparse series": pd.Series(X[0]).astype(pd.SparseDtype(float, 0.0)),
     "a frame without columns": pd.DataFrame(index=range(5)),
+    "integers of 5000 digits": np.array([[10**5000, 1], [1, 2]], dtype=object),
 }
 
 

@@ -102,7 +102,8 @@ def _kinds(array: Any) -> list[Any]:
 
 def numbers_among_objects(values: NDArray[Any]) -> NDArray[Any]:
     """Convert Python's numbers and pandas' nullable columns to doubles; others stay."""
-    missing = np.array([entry is None or str(entry) == "<NA>" for entry in values.flat], dtype=bool)
+    nothing = ("NoneType", "NAType")  # pandas need not be installed
+    missing = np.array([type(entry).__name__ in nothing for entry in values.flat], dtype=bool)
     rest = values.reshape(-1)[~missing]
     if not len(rest) or not all(isinstance(entry, Real | Decimal) for entry in rest):
         return values
