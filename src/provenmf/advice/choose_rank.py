@@ -146,14 +146,15 @@ class RankChoice:
     @property
     def verdict(self) -> str:
         """The answer in a sentence or two."""
+        low, high = self.range or (0, 0)
+        rows = "But rows" if 0 < (self.n_components or low) < self.at_least else "Rows"
         bound = (
-            " Rows that were not used to find them confirm at least "
+            f" {rows} that were not used to find them confirm at least "
             f"{counted(self.at_least, 'component')} (99.9 % sure if rows are independent)."
         )
         bound = bound if self.at_least else ""
         if self.range is None:
             return "The evidence settles no number of components among those tried." + bound
-        low, high = self.range
         spread = f"{low}" if low == high else f"{low} to {high}"
         if self.n_components is None:
             return (

@@ -1,6 +1,7 @@
 """The evidence for the number of components: each criterion, and all together."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.decomposition import NMF
 
 from provenmf import choose_rank
 from provenmf.advice.choose_rank import (
+    Criterion,
     RankChoice,
     _by_held_out,
     _by_spectrum,
@@ -104,6 +106,14 @@ def test_criteria_by_hand(errors, confirmed, over_noise, numbers):
     assert [criterion.n_components for criterion in found.criteria] == numbers
     assert (found.n_components == 3) == (numbers == [3, 3, 3])
     assert RankChoice((9, 9), (1,), {}, ()).range is None
+
+
+def test_a_number_below_the_bound_is_said_to_contradict_it():
+    """Of 400 noise-free tumors of three signatures it read as if both could hold."""
+    criteria = (Criterion("unseen rows", 4, ""), Criterion("spectrum", 3, ""))
+    found = RankChoice((9, 9), (3, 4), {}, criteria, at_least=4)
+    assert "supports 3. But rows that were not used" in found.verdict
+    assert "supports 3. Rows" in replace(found, at_least=3).verdict
 
 
 @pytest.mark.parametrize("loss", ["least-squares", "poisson"])
