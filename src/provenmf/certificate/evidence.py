@@ -160,18 +160,18 @@ def combine(
     """
     matched = [_matched(whole, split, distance or _angle) for split in splits]
 
-    def judged(j: int) -> tuple[str, float, float | None]:
+    def judged(j: int) -> tuple[str, float, float | None, bool]:
         log_e = [log for split in matched for log in split[j].log_e]
         log_mean = float(np.logaddexp.reduce(log_e) - np.log(len(log_e)))
         wrong = float(min(1.0, ways * len(whole) * np.exp(-log_mean)))
         again = 2 * sum(split[j].again for split in matched) > len(matched)
         apart = [one for split in matched if (one := split[j].distance) is not None]
         word = "confirmed" if wrong <= LEVEL and again else "not confirmed"
-        return word, wrong, float(np.median(apart)) if apart else None
+        return word, wrong, float(np.median(apart)) if apart else None, again
 
-    judgements, probabilities, distances = zip(*map(judged, range(len(whole))))
+    judgements, probabilities, distances, again = zip(*map(judged, range(len(whole))))
     found = judgements, probabilities, distances
-    return Evidence(*found, n_units=n_units, **words)  # type: ignore[arg-type]
+    return Evidence(*found, n_units=n_units, found_again=again, **words)  # type: ignore[arg-type]
 
 
 class _Match(NamedTuple):

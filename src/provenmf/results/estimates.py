@@ -58,6 +58,8 @@ class Evidence:
         What is taken to be independent: "groups of documents", …; empty for the rows.
     doubt : str
         What in the data speaks against that; empty if nothing does.
+    found_again : tuple of bool
+        Whether both halves of the rows show each component; empty if that is not known.
     """
 
     judgements: tuple[str, ...]
@@ -72,6 +74,7 @@ class Evidence:
     sampled_from: int = 0
     units: str = ""
     doubt: str = ""
+    found_again: tuple[bool, ...] = ()
 
     @property
     def assumes(self) -> str:
@@ -121,6 +124,8 @@ class Evidence:
         if not real:
             few = {1: f"The {self.noun} is not", 2: f"Neither {self.noun} is"}
             who = few.get(k, f"None of the {k} {many} is")
+            if k > 1 and any(self.found_again):
+                return [f"{who} confirmed in {rows}; {self._advice(range(k))}."]
             return [
                 f"{who} confirmed in {rows}: do not interpret {_them(k)}; {fewer} more {self.row}s."
             ]
@@ -146,18 +151,35 @@ class Evidence:
 
     def _advice(self, rest: Sequence[int]) -> str:
         """Name the components that are not confirmed, why, and what to do about them."""
-        count, fewer = len(rest), len(self.judgements) - len(rest)
-        one = count == 1
-        who = f"{self.noun if one else plural(self.noun)} {_listed([str(j + 1) for j in rest])}"
-        if all(map(self._predicts, rest)):
-            differ = "differs" if one else "differ"
-            return (
-                f"{who} {differ} between halves of the {self.row}s: do not interpret {_them(count)}"
+        again = [j for j in rest if self.found_again and self.found_again[j]]
+        if again:
+            were, them = "was" if len(again) == 1 else "were", _them(len(again))
+            text = (
+                f"{self._named(again)} {were} found again in both halves of the {self.row}s, but "
+                f"either few {self.row}s use {them} or other {plural(self.noun)} can replace "
+                f"{them}: more {self.row}s would tell"
             )
+            others = [j for j in rest if j not in again]
+            return f"{text}; {self._differing(others)}" if others else text
+        count, fewer = len(rest), len(self.judgements) - len(rest)
+        one, who = count == 1, self._named(rest)
+        if all(map(self._predicts, rest)):
+            return self._differing(rest)
         use = f"use {fewer} {self.noun if fewer == 1 else plural(self.noun)}"
         if count > len(self.judgements) // 4:  # the rest would not stay as they are
             use = f"try fewer {plural(self.noun)} or more {self.row}s"
         return f"{who} {'is' if one else 'are'} not: {use}, or do not interpret {_them(count)}"
+
+    def _differing(self, rest: Sequence[int]) -> str:
+        differ = "differs" if len(rest) == 1 else "differ"
+        return (
+            f"{self._named(rest)} {differ} between halves of the {self.row}s: do not interpret "
+            f"{_them(len(rest))}"
+        )
+
+    def _named(self, rest: Sequence[int]) -> str:
+        noun = self.noun if len(rest) == 1 else plural(self.noun)
+        return f"{noun} {_listed([str(j + 1) for j in rest])}"
 
     def size_of_error(self, error: float) -> str:
         """Return an error in words, such as "about 8.9 %"."""

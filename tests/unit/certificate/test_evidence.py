@@ -262,6 +262,25 @@ def test_sentences_say_which_are_real_and_what_to_do(judgements, said):
     assert " ".join(evidence.sentences()) == said
 
 
+def test_what_both_halves_show_is_not_called_superfluous():
+    words, wrong = ("confirmed", *("not confirmed",) * 3), (0.01, 0.9, 0.2, 0.5)
+    evidence = Evidence(words, wrong, (2.0, 3.0, 4.0, 50.0), noun="signature", row="tumor")
+    evidence = replace(evidence, found_again=(True, True, True, False))
+    assert (
+        "; signatures 2 and 3 were found again in both halves of the tumors, but either few "
+        in (evidence.sentences()[0])
+    )
+    assert evidence.sentences()[0].endswith(
+        "tumors use them or other signatures can replace them: more tumors would tell; signature 4 "
+        "differs between halves of the tumors: do not interpret it."
+    )
+    none = replace(evidence, judgements=("not confirmed",) * 4, error_probabilities=(0.9,) * 4)
+    assert none.sentences()[0].startswith(
+        "None of the 4 signatures is confirmed in tumors that were not used to find them; "
+        "signatures 1, 2 and 3 were found again in both halves of the tumors, but"
+    )
+
+
 def test_neither_of_two_is_confirmed():
     evidence = Evidence(("not confirmed",) * 2, (0.9, 0.2), (2.0, None))
     assert evidence.sentences() == [
