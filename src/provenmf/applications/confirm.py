@@ -167,6 +167,8 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
 def _tumors(counts: Any, result: Any, groups: Any, seed: int) -> Evidence:
     """Judge signatures by channels of tumors that they did not see."""
     from provenmf.applications.signatures.extraction import extract
+    from provenmf.applications.signatures.unseen import UnseenChannels
+    from provenmf.certificate.judging import Counts
 
     values = result.matrix_of(counts)
 
@@ -179,7 +181,7 @@ def _tumors(counts: Any, result: Any, groups: Any, seed: int) -> Evidence:
         find,
         result.signatures,
         groups=groups,
-        counts=True,
+        losses=(UnseenChannels, Counts),  # sparse exposures miss much of few mutations
         entries="profiles",
         noun="signature",
         row="tumor",
@@ -195,7 +197,7 @@ def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
     none of these edges was used to find its communities.
     """
     from provenmf.applications.communities.search import memberships_again
-    from provenmf.certificate.judging import log_evalues, posterior_shares
+    from provenmf.certificate.judging import Counts, log_evalues, posterior_shares
     from provenmf.io.graphs import as_graph
 
     if groups is not None:
@@ -219,7 +221,7 @@ def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
         members = memberships_again(inside, k, result.memberships_from)
         profiles = np.asarray((inside.T @ members).T)
         toward = sp.csr_array(adjacency[:, half])
-        log_e.append(log_evalues(toward, profiles, half, other, units, True, rng))
+        log_e.append(log_evalues(toward, profiles, half, other, units, Counts, rng))
         shares = posterior_shares(toward, profiles)
         shares[half] = members
         versions.append(np.ascontiguousarray(shares.T))

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from provenmf.certificate.judging import Floats, Rows, cosines, log_evalues
+from provenmf.certificate.judging import Counts, Floats, LossOf, Reals, Rows, cosines, log_evalues
 from provenmf.errors import InvalidInput, counted
 from provenmf.results.estimates import LEVEL, Evidence
 
@@ -49,6 +49,7 @@ def confirm_components(
     *,
     groups: ArrayLike | None = None,
     counts: bool | None = None,
+    losses: Sequence[LossOf] = (),
     distance: Distance | None = None,
     measure: str = "degrees",
     entries: str = "",
@@ -74,6 +75,9 @@ def confirm_components(
         counts once, which is needed where rows of a group depend on each other.
     counts : bool, optional
         Whether to judge by the Poisson likelihood; by default where all entries are whole numbers.
+    losses : sequence of callable, optional
+        Each makes a loss from the rows that found the components; the e-values by all of them are
+        averaged. By default `Counts` or `Reals`.
     distance : callable, optional
         Distance of two components for the report; their angle in degrees by default.
     measure, entries, noun, row : str
@@ -106,7 +110,8 @@ def confirm_components(
     if reason:
         return without_judgement(len(whole), n_units, reason, words)
     rng = np.random.default_rng(random_state)
-    is_counts = _are_counts(data) if counts is None else counts
+    if not losses:
+        losses = [Counts if (_are_counts(data) if counts is None else counts) else Reals]
     found = []
     if splits is None:
         small = n_units <= FEW_UNITS and data.size <= ENTRIES  # of sparse data those stored
@@ -121,7 +126,9 @@ def confirm_components(
             reason = f"nothing was found in half of the {row}s ({error})"
             return without_judgement(len(whole), n_units, reason, words)
         log_e = [
-            log_evalues(data, version, half, other, units, is_counts, rng)
+            _log_mean(
+                [log_evalues(data, version, half, other, units, loss, rng) for loss in losses]
+            )
             for version, half, other in zip(versions, halves, halves[::-1])
         ]
         found.append(Halves(versions, log_e))
@@ -162,8 +169,7 @@ def combine(
 
     def judged(j: int) -> tuple[str, float, float | None, bool]:
         log_e = [log for split in matched for log in split[j].log_e]
-        log_mean = float(np.logaddexp.reduce(log_e) - np.log(len(log_e)))
-        wrong = float(min(1.0, ways * len(whole) * np.exp(-log_mean)))
+        wrong = min(1.0, ways * len(whole) * float(np.exp(-_log_mean(log_e))))
         again = 2 * sum(split[j].again for split in matched) > len(matched)
         apart = [one for split in matched if (one := split[j].distance) is not None]
         word = "confirmed" if wrong <= LEVEL and again else "not confirmed"
@@ -172,6 +178,11 @@ def combine(
     judgements, probabilities, distances, again = zip(*map(judged, range(len(whole))))
     found = judgements, probabilities, distances
     return Evidence(*found, n_units=n_units, found_again=again, **words)  # type: ignore[arg-type]
+
+
+def _log_mean(logs: Sequence[float] | Sequence[Floats]) -> Floats:
+    """Return the logarithm of the mean over the first axis."""
+    return np.asarray(np.logaddexp.reduce(logs) - np.log(len(logs)))
 
 
 class _Match(NamedTuple):

@@ -23,10 +23,10 @@ it stops. The clip c is chosen by the rows that found the components.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -99,13 +99,34 @@ class Model(NamedTuple):
         return replaced
 
 
+class Loss(Protocol):
+    """Loss of rows whose seen columns the weights are fitted to.
+
+    `base` and `all` are those of the model with all components.
+    """
+
+    base: Floats
+    all: Model
+
+    def __call__(
+        self, rows: Rows, models: list[Model], rng: np.random.Generator, rounds: int = 1
+    ) -> Floats:
+        """Return the loss of every row (lines) under every model (columns).
+
+        The first model has all components. Every row is split `rounds` times.
+        """
+
+
+LossOf = Callable[[Rows, Floats, np.random.Generator], Loss]  # of rows that found the components
+
+
 def log_evalues(
     data: Rows,
     components: Floats,
     finders: Indices,
     judges: Indices,
     units: Indices,
-    counts: bool,
+    loss_of: LossOf,
     rng: np.random.Generator,
 ) -> Floats:
     """Return the log e-value of every component found in the rows `finders`, by the rows `judges`.
@@ -117,7 +138,7 @@ def log_evalues(
     in_a_row = (data.nnz if sp.issparse(data) else data.size) / data.shape[0]
     trials = int(np.clip(SETTINGS.entries / max(in_a_row, 1), *SETTINGS.trial_rows))
     trial = np.sort(rng.choice(finders, min(trials, len(finders)), replace=False))
-    loss = (_Counts if counts else _Reals)(data[trial], components, rng)
+    loss = loss_of(data[trial], components, rng)
     rivals = _best_without(loss, data[trial], units[trial], rng)
     log_e, undecided, judged = np.zeros(k), list(range(k)), 0
     wealth = np.zeros((k, SETTINGS.rivals, len(SETTINGS.bets)))
@@ -147,9 +168,7 @@ class Rivals(NamedTuple):
     clips: Floats
 
 
-def _best_without(
-    loss: _Reals | _Counts, rows: Rows, units: Indices, rng: np.random.Generator
-) -> list[Rivals]:
+def _best_without(loss: Loss, rows: Rows, units: Indices, rng: np.random.Generator) -> list[Rivals]:
     """Return the rivals of every component in the rows that found it."""
     without = [_without(loss.base, loss.all, j) for j in range(len(loss.all.components))]
     models = [model for some in without for model in some]
@@ -201,7 +220,7 @@ def _log_evalue(wealth: Floats) -> float:
     return float(np.min(logsumexp(wealth, axis=1)) - np.log(wealth.shape[1]))
 
 
-def _with_all(base: Floats, shares: Floats) -> Model:
+def with_all(base: Floats, shares: Floats) -> Model:
     """Return the model with all components."""
     shares = shares / max(shares.sum(), np.finfo(float).tiny)
     return Model(np.asfortranarray(base[:-1]), np.eye(len(base))[:-1], shares)
@@ -227,11 +246,12 @@ def _without(base: Floats, model: Model, j: int) -> list[Model]:
     return models
 
 
-def _with_flat(components: Floats, flat: float) -> Floats:
+def with_flat(components: Floats, flat: float) -> Floats:
+    """Return the components and a flat one."""
     return np.vstack([components, np.full((1, components.shape[1]), flat)])
 
 
-class _Reals:
+class Reals:
     """Relative squared error of unseen columns, weights by nonnegative least squares."""
 
     def __init__(self, rows: Rows, components: Floats, rng: np.random.Generator) -> None:
@@ -240,8 +260,8 @@ class _Reals:
         weights = nonnegative_least_squares(
             components @ components.T, np.asarray(rows @ components.T)
         )
-        self.base = _with_flat(components, float(components.mean()))
-        self.all = _with_all(self.base, weights.mean(axis=0))
+        self.base = with_flat(components, float(components.mean()))
+        self.all = with_all(self.base, weights.mean(axis=0))
         some = _few(rows)
         self.block = block_of_columns(as_dense(rows[some]) - weights[some] @ components)
 
@@ -251,7 +271,7 @@ class _Reals:
         """Return the loss of every row (lines) under every model (columns)."""
         k, d = models[0].components.shape
         losses = np.zeros((rows.shape[0], len(models)))
-        for some, seen, unseen in _split_columns(rows, d, k, rng, rounds, self.block):
+        for some, seen, unseen in split_columns(rows, d, k, rng, rounds, self.block):
             known, hidden = rows[some][:, seen], rows[some][:, unseen]
             inner, outer = self.base[:, seen], self.base[:, unseen]
             gram, cross = inner @ inner.T, np.asarray(known @ inner.T)
@@ -270,17 +290,17 @@ class _Reals:
         return losses / rounds
 
 
-class _Counts:
+class Counts:
     """Poisson loss per count of unseen columns, weights by EM with pseudo-counts of the half."""
 
     def __init__(self, rows: Rows, components: Floats, rng: np.random.Generator) -> None:
         sums = np.maximum(components, 0.0).sum(axis=1, keepdims=True)
         H = np.where(sums > 0, np.maximum(components, 0.0) / np.where(sums > 0, sums, 1.0), 0.0)
-        self.base, self.pseudo_counts = _with_flat(H, 1.0 / H.shape[1]), 0.5
-        self.all = _with_all(self.base, np.ones(len(H)))
+        self.base, self.pseudo_counts = with_flat(H, 1.0 / H.shape[1]), 0.5
+        self.all = with_all(self.base, np.ones(len(H)))
         weights = self.weights(sp.csr_array(rows))
         shares = (weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)).mean(axis=0)
-        self.all = _with_all(self.base, shares)
+        self.all = with_all(self.base, shares)
         some = _few(rows)
         means = weights[some] @ H
         left = (as_dense(rows[some]) - means) / np.sqrt(np.maximum(means, 1e-12))
@@ -331,13 +351,10 @@ class _Counts:
     def __call__(
         self, rows: Rows, models: list[Model], rng: np.random.Generator, rounds: int = 1
     ) -> Floats:
-        """Return the loss of every row (lines) under every model (columns).
-
-        The first model has all components.
-        """
+        """Return the loss of every row (lines) under every model (columns)."""
         k, d = models[0].components.shape
         losses = np.zeros((rows.shape[0], len(models)))
-        for some, seen, unseen in _split_columns(rows, d, k, rng, rounds, self.block):
+        for some, seen, unseen in split_columns(rows, d, k, rng, rounds, self.block):
             own, hidden = sp.csr_array(rows[some]), unseen.astype(np.float64)
             inner, outer = self.base @ (1.0 - hidden), self.base @ hidden
             size, totals = np.maximum(own @ hidden, 1.0), own @ (1.0 - hidden)
@@ -357,7 +374,7 @@ class _Counts:
 
 def posterior_shares(rows: Rows, components: Floats) -> Floats:
     """Return the share of each component in every row of counts, weighted as in the test."""
-    judge = _Counts(rows, components, np.random.default_rng(0))
+    judge = Counts(rows, components, np.random.default_rng(0))
     weights = judge.weights(sp.csr_array(rows))
     sums = weights.sum(axis=1, keepdims=True)
     return np.where(sums > 0, weights / np.where(sums > 0, sums, 1.0), judge.all.shares)
@@ -383,7 +400,7 @@ def _few(rows: Rows) -> slice:
     return slice(max(2, SETTINGS.dense_entries // rows.shape[1]))
 
 
-def _split_columns(
+def split_columns(
     rows: Rows, d: int, k: int, rng: np.random.Generator, rounds: int, block: int
 ) -> list[tuple[Indices, NDArray[np.bool_], NDArray[np.bool_]]]:
     """Give each row a few random splits of the columns in seen and unseen blocks."""

@@ -199,14 +199,14 @@ def cost(tumors: Tumors, found: Extracted, signature: float = 1.0) -> float:
     above = np.maximum(share - common, 0.0)
     odds += above * np.log(1.0 / common - 1.0) if above.any() else 0.0
     paid = _base(tumors.counts) @ np.count_nonzero(found.exposures, axis=1) + n * odds.sum()
-    fit = _likelihoods(tumors, found.means).sum()
+    fit = likelihoods(tumors, found.means).sum()
     return float(paid - fit + signature * parameters(tumors, found).sum())
 
 
 def tumor_costs(tumors: Tumors, found: Extracted, prevalence: Floats) -> Floats:
     """Return each tumor's minus log-likelihood and the prices of its exposures."""
     paid = (prices(tumors.counts, prevalence) * (found.exposures > 0)).sum(axis=1)
-    return np.asarray(paid - _likelihoods(tumors, found.means))
+    return np.asarray(paid - likelihoods(tumors, found.means))
 
 
 def parameters(tumors: Tumors, found: Extracted) -> Floats:
@@ -221,7 +221,8 @@ def parameters(tumors: Tumors, found: Extracted) -> Floats:
     return np.asarray(0.5 * np.log1p(information).sum(axis=1))
 
 
-def _likelihoods(tumors: Tumors, means: Floats) -> Floats:
+def likelihoods(tumors: Tumors, means: Floats) -> Floats:
+    """Return the log-likelihood of each tumor, without the constant of the data."""
     counts, a = tumors
     rest = (counts + 1 / a) * np.log1p(a * means) if a > 0 else means
     return np.asarray((counts * np.log(np.maximum(means, 1e-300)) - rest).sum(axis=1))

@@ -21,6 +21,9 @@ from provenmf.applications.signatures.model import (
     refine,
 )
 from provenmf.applications.signatures.moves import Mixture, mixtures
+from provenmf.applications.signatures.unseen import UnseenChannels
+from provenmf.certificate.evidence import confirm_components
+from provenmf.certificate.judging import Model
 from provenmf.errors import InvalidInput
 
 SBS = list(STANDARD["single bases"])
@@ -437,3 +440,28 @@ def test_frames_with_a_name_twice_and_series_are_refused():
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
 def test_one_tumor_or_channel_has_one_signature(shape):
     assert find_signatures(np.ones(shape), 1, evidence=False).signatures.shape == (1, shape[1])
+
+
+def test_a_signature_of_few_tumors_is_confirmed_and_copies_are_not():
+    rng = np.random.default_rng(0)
+    true = rng.dirichlet(np.full(40, 0.2), 4)
+    used = rng.random((240, 4)) < [0.9, 0.9, 0.5, 0.12]
+    means = used * rng.lognormal(6, 1, used.shape) @ true
+    counts = rng.poisson(means * rng.gamma(10, 0.1, means.shape)).astype(float)
+    counts[0] *= 100  # hypermutated
+    copied = np.vstack([true, true[-1:]])
+    options = {"losses": [UnseenChannels], "splits": 1}
+    assert confirm_components(counts, lambda rows: true, true, **options).confirmed == (0, 1, 2, 3)
+    assert confirm_components(counts, lambda rows: copied, copied, **options).confirmed == (0, 1, 2)
+
+
+def test_all_signatures_lose_nothing_against_themselves_and_empty_channels_are_no_error():
+    rng = np.random.default_rng(0)
+    true = rng.dirichlet(np.full(20, 0.3), 3)
+    counts = rng.poisson(rng.lognormal(4, 1, (40, 3)) @ true).astype(float)
+    loss = UnseenChannels(counts, true, rng)
+    counts[0], counts[1, 1:] = 0.0, 0.0
+    alone = Model(true[:1], np.eye(4)[:1], np.ones(1))
+    lost = loss(counts, [loss.all, alone, loss.all._replace(absorbed=0)], rng, 2)
+    assert np.isfinite(lost).all()
+    assert (lost[:, 0] == 0.0).all() and (lost[2:, 1:].mean(axis=0) > 0.0).all()
