@@ -156,8 +156,8 @@ class Evidence:
             were, them = "was" if len(again) == 1 else "were", _them(len(again))
             text = (
                 f"{self._named(again)} {were} found again in both halves of the {self.row}s, but "
-                f"either few {self.row}s use {them} or other {plural(self.noun)} can replace "
-                f"{them}: more {self.row}s would tell"
+                f"either few {self.row}s use {them} (more {self.row}s would tell) or other "
+                f"{plural(self.noun)} can replace {them} (fewer would do)"
             )
             others = [j for j in rest if j not in again]
             return f"{text}; {self._differing(others)}" if others else text

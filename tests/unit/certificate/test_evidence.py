@@ -271,8 +271,8 @@ def test_what_both_halves_show_is_not_called_superfluous():
         in (evidence.sentences()[0])
     )
     assert evidence.sentences()[0].endswith(
-        "tumors use them or other signatures can replace them: more tumors would tell; signature 4 "
-        "differs between halves of the tumors: do not interpret it."
+        "tumors use them (more tumors would tell) or other signatures can replace them (fewer "
+        "would do); signature 4 differs between halves of the tumors: do not interpret it."
     )
     none = replace(evidence, judgements=("not confirmed",) * 4, error_probabilities=(0.9,) * 4)
     assert none.sentences()[0].startswith(
