@@ -91,7 +91,8 @@ class RankChoice:
         over its noise level. A value that is not known is NaN.
     at_least : int
         How many components are confirmed with an error probability of 0.1 % in all, if rows are
-        independent; 0 if none is, or if they cannot be judged.
+        independent, but no more than held-out entries or spectrum suggest; 0 if none is, or if they
+        cannot be judged.
     criteria : tuple of Criterion
         What each criterion says: its number, or None, and the reason.
     notes : tuple of str
@@ -147,9 +148,8 @@ class RankChoice:
     def verdict(self) -> str:
         """The answer in a sentence or two."""
         low, high = self.range or (0, 0)
-        rows = "But rows" if 0 < (self.n_components or low) < self.at_least else "Rows"
         bound = (
-            f" {rows} that were not used to find them confirm at least "
+            " Rows that were not used to find them confirm at least "
             f"{counted(self.at_least, 'component')} (99.9 % sure if rows are independent)."
         )
         bound = bound if self.at_least else ""
@@ -362,7 +362,9 @@ def judge(
     ratios = np.append(found.over_noise, [np.nan] * max(ranks))  # small data have fewer values
     columns["value/noise"] = ratios[np.array(ranks) - 1]
     last = _by_spectrum(ranks, found.above)
-    return columns, [*criteria, criterion, last], at_least
+    # With too many components each may help beside the others of its fit, though fewer would do.
+    suggested = [c.n_components for c in (*criteria, last) if c.n_components]
+    return columns, [*criteria, criterion, last], min(at_least, max(suggested, default=at_least))
 
 
 def _by_held_out(ranks: Sequence[int], errors: Floats) -> Criterion:
