@@ -42,6 +42,8 @@ class Analysis:
                 f"--output {output} names a page, but it is the result that is written there: "
                 "end it in .npz, and the report gets the same name with .html"
             )
+        if output is not None and not output.name:
+            raise InvalidInput(f"--output {output} names no file: give one, such as result.npz")
         self.result = output or Path(
             f"{self.data.resolve().name.split('.')[0] or 'data'}-result.npz"
         )

@@ -23,6 +23,7 @@ WRONG = [
     ("fit good.csv -k 0", ["'-k': "]),
     ("fit good.csv -k 2 -o missing/r.npz", ["missing"]),
     ("fit good.csv -k 2 -o folder.npz", ["folder"]),
+    ("fit good.csv -k 2 -o .", ["names no file"]),
     ("fit text.npy -k 1 -m spa", ["text.npy", "save it again"]),
     ("topics cube.npz --vocabulary good.txt -k 2 -m spa", ["good.txt", "3"]),
     (
