@@ -18,6 +18,7 @@ from oracles import check_fit, hold, is_allowed, relative_error, same_twice, sav
 from provenmf import AND, Checkpoint
 from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.and_descent import kernels
+from provenmf.methods.traits import constraints_of
 
 INITS = ("cones", "spa", "merit", "random-rows", "random", "nndsvd", "nndsvda")
 SKIPPED = ("callback", "on_interrupt", "random_state", "verbose", "n_components")
@@ -62,7 +63,7 @@ def estimator(rng: Rng, shape: tuple[int, int]) -> Any:
     cls = estimator_class(str(rng.choice(sorted(CATALOGUE))))
     defaults = cls().get_params()
     options = {
-        name: legal_value(rng, name, cls._parameter_constraints[name], default)
+        name: legal_value(rng, name, constraints_of(cls)[name], default)
         for name, default in defaults.items()
         if name not in SKIPPED
     }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
-from numbers import Integral
+from inspect import signature
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,14 +16,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from provenmf.arguments import is_number
 from provenmf.budget import announce_gathering, announce_transfer, blas_threads_for, check_budget
 from provenmf.certificate import optimality, uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.data.door import Labeled, check_unchanged, examine_entries, labeled
-from provenmf.errors import InvalidInput, NotNumbers, warn_user
+from provenmf.errors import InvalidInput, NotNumbers, as_written, warn_user
 from provenmf.linalg.nnls import Constraint, encoder
 from provenmf.linalg.storage import numbers, own_rows, plain
 from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
@@ -34,15 +37,15 @@ from provenmf.methods.run import (
     present_keeper,
 )
 from provenmf.methods.traits import (
-    AT_LEAST_ONE,
+    Interval,
+    InvalidParameter,
     StrOptions,
     Traits,
     completed,
-    plain_parameters,
-    validate_parameters,
-    versions,
+    constraints_of,
 )
 from provenmf.results import Certificate, Factorization, Solution, StopReason
+from provenmf.results.factorization import plain_parameters, versions
 
 WITHOUT_NEGATIVE = (
     "set them to zero (HALS and ANLS do with {:clip_negative=True}), or use a method that allows "
@@ -61,7 +64,8 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     A subclass names its method and gives `_solve`; `_certify` adds the statements of its paper to
     those that need no assumption. Parameters are fields, of which dataclasses make the constructor
-    that scikit-learn reads. A parameter `constraint` says what the weights must satisfy.
+    that scikit-learn reads; their annotations say which values are legal (`traits.legal_values`).
+    A parameter `constraint` says what the weights must satisfy.
 
     Parameters
     ----------
@@ -80,24 +84,19 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Cluster of each row, where the method finds clusters.
     """
 
-    n_components: int | str | None = None
+    n_components: (
+        Annotated[int | str, Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})]
+        | None
+    ) = None
     _: KW_ONLY
-    certify: bool | str = True
-    verbose: int = 0
+    certify: Annotated[bool | str, "boolean", StrOptions({"full"})] = True
+    verbose: Annotated[int, "verbose"] = 0
     callback: Callback | None = None
     on_interrupt: OnInterrupt = "raise"
 
     _method: ClassVar[str]
     traits: ClassVar[Traits]
     n_features_in_: ClassVar[int]
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        "n_components": [AT_LEAST_ONE, StrOptions({"auto"}), None],
-        "random_state": ["random_state"],
-        "certify": ["boolean", StrOptions({"full"})],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-        "on_interrupt": [StrOptions({"raise", "return"})],
-    }
 
     def __init_subclass__(cls) -> None:
         """Insert the shared parameters into the docstring of every estimator."""
@@ -197,6 +196,12 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         """Find the components."""
         raise NotImplementedError  # every method has its own
+
+    def _call(self, solver: Callable[..., Solution], *data: Any, **given: Any) -> Solution:
+        """Call a solver with all parameters that its signature names, besides what is given."""
+        named = signature(solver).parameters.keys() - {"n_components", *given}
+        own = {name: getattr(self, name) for name in self._get_param_names() if name in named}
+        return solver(*data, **own, **given)
 
     def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
         """Return the function that finds the weights of a block for given components."""
@@ -462,7 +467,19 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
 
     def _validate_params(self) -> None:
-        validate_parameters(self, self._parameter_constraints)
+        """Refuse the first parameter that is not among its legal values."""
+        name = type(self).__name__
+        for parameter, legal in constraints_of(type(self)).items():  # type: ignore[arg-type]
+            value = getattr(self, parameter)
+            try:
+                if isinstance(value, Real) and not (isinstance(value, bool) or is_number(value)):
+                    raise InvalidParameterError(
+                        f"The {parameter!r} parameter of {name} must be a number in double "
+                        f"precision. Got {as_written(value)} instead."
+                    )
+                validate_parameter_constraints({parameter: legal}, {parameter: value}, name)
+            except InvalidParameterError as error:
+                raise InvalidParameter(str(error), parameter, value) from None
 
     def _generator(self, keeper: Keeper | None = None) -> np.random.Generator:
         """Return a numpy Generator from scikit-learn's `random_state`, if the method has one.

@@ -25,7 +25,7 @@ from provenmf.errors import InvalidInput, UnreadableFile, warn_user
 from provenmf.io.files import existing, parsing, write_aside
 from provenmf.io.records import load_snapshot, save_snapshot
 from provenmf.methods.run import present_keeper
-from provenmf.methods.traits import plain
+from provenmf.results.factorization import plain
 
 IDENTITY = "fit.json"
 # Writing takes at most 1 / SHARE of the time, unless every iteration is to be kept.

@@ -1,31 +1,21 @@
-"""The description of a method: its traits, legal parameters, shared docstrings, and record."""
+"""The description of a method: its traits, legal parameters and shared docstrings."""
 
 from __future__ import annotations
 
 import inspect
-import json
-import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
+from functools import cache
 from numbers import Integral, Real
-from typing import Any, Literal
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-import scipy
-import sklearn
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import (
-    Interval,
-    InvalidParameterError,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 
-import provenmf
-from provenmf.arguments import is_number
-from provenmf.errors import InvalidInput, Naming, as_in_python, as_written, legible
+from provenmf.errors import InvalidInput, Naming, as_in_python, legible
 
 
 @dataclass(frozen=True)
@@ -77,17 +67,17 @@ class Traits:
     on_real_data: Mapping[str, object] = field(default_factory=dict)
 
 
-# What parameters may be, and the one place that touches scikit-learn's private validation.
+# What parameters may be: their annotations, with scikit-learn's descriptions of legal values.
 #
-# Its descriptions of legal values give the same messages as scikit-learn's own estimators; should
-# a release move them, only this file changes.
+# These are private in scikit-learn, and give the same messages as its own estimators; should a
+# release move them, only this file changes.
 
-__all__ = ["AT_LEAST_ONE", "CONSTRAINT", "NOT_NEGATIVE", "POSITIVE", "Interval", "StrOptions"]
+__all__ = ["Count", "Interval", "NotNegative", "Positive", "Seed", "StrOptions"]
 
-AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
-NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-POSITIVE = Interval(Real, 0, None, closed="neither")
-CONSTRAINT = StrOptions({"nonnegative", "simplex"})
+Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
+NotNegative = Annotated[float, Interval(Real, 0, None, closed="left")]
+Positive = Annotated[float, Interval(Real, 0, None, closed="neither")]
+Seed = Annotated[int | np.random.RandomState | None, "random_state"]
 
 
 class InvalidParameter(InvalidInput, InvalidParameterError):
@@ -105,18 +95,26 @@ class InvalidParameter(InvalidInput, InvalidParameterError):
         return legible(self._text)
 
 
-def validate_parameters(estimator: BaseEstimator, constraints: Mapping[str, object]) -> None:
-    """Refuse the first parameter that is not among its legal values."""
-    for name, value in estimator.get_params(deep=False).items():
-        try:
-            if isinstance(value, Real) and not (isinstance(value, bool) or is_number(value)):
-                raise InvalidParameterError(
-                    f"The {name!r} parameter of {type(estimator).__name__} must be a number in "
-                    f"double precision. Got {as_written(value)} instead."
-                )
-            validate_parameter_constraints(constraints, {name: value}, type(estimator).__name__)
-        except InvalidParameterError as error:
-            raise InvalidParameter(str(error), name, value) from None
+@cache
+def constraints_of(estimator: type[BaseEstimator]) -> dict[str, list[object]]:
+    """Return the legal values of each parameter as scikit-learn describes them."""
+    hints = get_type_hints(estimator, include_extras=True)
+    return {name: legal_values(hints[name]) for name in estimator._get_param_names()}
+
+
+def legal_values(hint: Any) -> list[object]:
+    """Return what an annotation allows; beside a type, `Annotated` says it itself."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return [*parts[1:]]
+    if origin in (Union, UnionType):
+        return [each for part in parts for each in legal_values(part)]
+    if origin is Literal:
+        return [StrOptions(set(parts))]
+    if origin is Callable:
+        return [callable]
+    plain = {bool: "boolean", str: str, int: Integral, float: Real, NoneType: None}
+    return [plain.get(hint, "array-like")]
 
 
 # Parameters and attributes that all estimators share, described once.
@@ -184,41 +182,3 @@ def completed(text: str) -> str:
         return "\n".join(entries.values())
 
     return _MENTION.sub(described, inspect.cleandoc(text))
-
-
-# How a result was made, for its record: parameters and versions.
-
-NOT_RECORDED = ("callback", "on_interrupt")
-
-
-def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that a record keeps, as JSON can hold them."""
-    return {name: plain(value) for name, value in parameters.items() if name not in NOT_RECORDED}
-
-
-def plain(value: object) -> Any:
-    """Return a value as JSON can hold it; arrays by shape, type and a hash of their bytes."""
-    if isinstance(value, np.ndarray):
-        digest = blake2b(np.ascontiguousarray(value).tobytes(), digest_size=8).hexdigest()
-        return f"array {value.shape} {value.dtype} {digest}"
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.random.RandomState):
-        return "RandomState"  # its address says nothing
-    if isinstance(value, np.generic):  # as a search over np.arange(2, 9) gives them
-        value = value.item()
-    try:
-        return json.loads(json.dumps(value))
-    except TypeError:
-        return f"{type(value).__name__} {value}"
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of everything whose release may change a result."""
-    return {
-        "provenmf": provenmf.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -35,6 +38,40 @@ class Origin:
     file: str = ""
     command: str = ""
     date: str = ""
+
+
+# How a result was made: parameters and versions.
+
+NOT_RECORDED = ("callback", "on_interrupt")
+
+
+def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a record keeps, as JSON can hold them."""
+    return {name: plain(value) for name, value in parameters.items() if name not in NOT_RECORDED}
+
+
+def plain(value: object) -> Any:
+    """Return a value as JSON can hold it; arrays by shape, type and a hash of their bytes."""
+    if isinstance(value, np.ndarray):
+        digest = blake2b(np.ascontiguousarray(value).tobytes(), digest_size=8).hexdigest()
+        return f"array {value.shape} {value.dtype} {digest}"
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.random.RandomState):
+        return "RandomState"  # its address says nothing
+    if isinstance(value, np.generic):  # as a search over np.arange(2, 9) gives them
+        value = value.item()
+    try:
+        return json.loads(json.dumps(value))
+    except TypeError:
+        return f"{type(value).__name__} {value}"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of everything whose release may change a result."""
+    names = {"provenmf": "provenmf", "numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn"}
+    found = {name: str(import_module(module).__version__) for name, module in names.items()}
+    return {"provenmf": found.pop("provenmf"), "python": platform.python_version(), **found}
 
 
 # Why a method stopped.

@@ -21,8 +21,7 @@ from provenmf.arguments import checked
 from provenmf.errors import counted
 from provenmf.methods.certify import certify
 from provenmf.methods.run import Callback, OnInterrupt, Run, interruption
-from provenmf.methods.traits import versions
-from provenmf.results.factorization import Factorization, StopReason
+from provenmf.results.factorization import Factorization, StopReason, versions
 
 Floats = NDArray[np.float64]
 HYPERMUTATED = 20.0  # times the median number of mutations, from which a note says so

@@ -23,7 +23,7 @@ from provenmf.methods.alternating.guarantee import ObservedFit
 from provenmf.methods.alternating.solver import anls, hals
 from provenmf.methods.alternating.starts import Init, checked_known
 from provenmf.methods.base import Factorizer
-from provenmf.methods.traits import AT_LEAST_ONE, CONSTRAINT, NOT_NEGATIVE, StrOptions, Traits
+from provenmf.methods.traits import Count, NotNegative, Seed, Traits
 from provenmf.results import Certificate, Factorization, Solution
 
 PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
@@ -97,32 +97,20 @@ class AlternatingFactorizer(Factorizer):
 
     traits = Traits(random="always", missing_values=True)
     _solver: ClassVar[Callable[..., Solution]]
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
-        "init": [str, "array-like", None],
-        "known_components": ["array-like", None],
-        **dict.fromkeys(PENALTIES, [NOT_NEGATIVE]),
-        "constraint": [CONSTRAINT],
-        "unimodal": ["boolean"],
-        "unstored": [StrOptions({"zero", "missing"})],
-        "clip_negative": ["boolean"],
-        "max_iter": [AT_LEAST_ONE],
-        "tol": [NOT_NEGATIVE],
-    }
 
     init: Init | None = None
     known_components: NDArray[np.floating] | None = None
-    l1_weights: float = 0.0
-    l2_weights: float = 0.0
-    l1_components: float = 0.0
-    l2_components: float = 0.0
+    l1_weights: NotNegative = 0.0
+    l2_weights: NotNegative = 0.0
+    l1_components: NotNegative = 0.0
+    l2_components: NotNegative = 0.0
     constraint: Constraint = "nonnegative"
     unimodal: bool = False
     unstored: Literal["zero", "missing"] = "zero"
     clip_negative: bool = False
-    max_iter: int = 500
-    tol: float = 1e-4
-    random_state: int | np.random.RandomState | None = None
+    max_iter: Count = 500
+    tol: NotNegative = 1e-4
+    random_state: Seed = None
 
     def _usable(self, blocks: Blocks) -> Blocks:
         if self.clip_negative:
@@ -166,20 +154,9 @@ class AlternatingFactorizer(Factorizer):
             known = checked_known(known, blocks.n_columns, wanted)
         all_known = known is not None and len(known) == wanted
         _check_both_penalised(self._penalties, all_known=all_known)
-        return type(self)._solver(
-            blocks,
-            wanted,
-            init=("spa" if self.unimodal else "cones") if self.init is None else self.init,
-            penalties=self._penalties,
-            known=known,
-            constraint=self.constraint,
-            unimodal=self.unimodal,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            rng=rng,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        init = ("spa" if self.unimodal else "cones") if self.init is None else self.init
+        more = {"init": init, "penalties": self._penalties, "known": known, "rng": rng}
+        return self._call(type(self)._solver, blocks, wanted, **more)
 
     def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
         penalty = self._penalties.on_weights(blocks.n_columns)

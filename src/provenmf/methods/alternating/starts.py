@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,7 +37,11 @@ from provenmf.metrics.matching import match_components
 from provenmf.results import Solution
 
 Name = Literal["cones", "spa", "merit", "random-rows", "random", "nndsvd", "nndsvda"]
-Init = Name | NDArray[np.floating] | tuple[NDArray[np.floating], NDArray[np.floating]]
+Init = Annotated[
+    Name | NDArray[np.floating] | tuple[NDArray[np.floating], NDArray[np.floating]],
+    str,
+    "array-like",
+]
 Pair = tuple[NDArray[np.floating] | None, NDArray[np.floating]]
 
 NAMES = get_args(Name)

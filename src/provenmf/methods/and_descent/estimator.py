@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, cast
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +12,12 @@ from numpy.typing import NDArray
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.errors import InvalidInput
-from provenmf.methods.alternating.starts import start_components
+from provenmf.methods.alternating.starts import Init, start_components
 from provenmf.methods.and_descent import guarantee
 from provenmf.methods.and_descent.kernels import DEPENDENT, decoder_of
 from provenmf.methods.and_descent.solver import Schedule, StageRule, and_descent
 from provenmf.methods.base import Factorizer, check_n_components
-from provenmf.methods.traits import (
-    AT_LEAST_ONE,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Interval,
-    StrOptions,
-    Traits,
-)
+from provenmf.methods.traits import Count, Interval, NotNegative, Positive, Seed, Traits
 from provenmf.results import Certificate, Solution
 
 
@@ -115,29 +108,17 @@ class AND(Factorizer):
             "max_iter": 200,
         },
     )
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
-        "init": [str, "array-like"],
-        "schedule": [StrOptions({"adaptive", "paper", "theorem-4"})],
-        "alpha": [POSITIVE],
-        "decay": [Interval(Real, 1, None, closed="left")],
-        "n_steps": [AT_LEAST_ONE, None],
-        "step_size": [POSITIVE, None],
-        "scale_rows": ["boolean"],
-        "max_iter": [AT_LEAST_ONE],
-        "tol": [NOT_NEGATIVE],
-    }
 
-    init: Any = "spa"
+    init: Init = "spa"
     schedule: Schedule = "adaptive"
-    alpha: float = 0.1
-    decay: float = 1.1
-    n_steps: int | None = None
-    step_size: float | None = None
+    alpha: Positive = 0.1
+    decay: Annotated[float, Interval(Real, 1, None, closed="left")] = 1.1
+    n_steps: Count | None = None
+    step_size: Positive | None = None
     scale_rows: bool = True
-    max_iter: int = 300
-    tol: float = 1e-10
-    random_state: int | np.random.RandomState | None = None
+    max_iter: Count = 300
+    tol: NotNegative = 1e-10
+    random_state: Seed = None
 
     def _rule(self) -> StageRule:
         return StageRule(
@@ -153,22 +134,14 @@ class AND(Factorizer):
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
         """Return the components to start from, at most as many as rows or columns."""
         wanted = self._number_wanted(min(blocks.shape), "rows or columns of X")
-        start = start_components(blocks, wanted, cast(Any, self.init), rng)
+        start = start_components(blocks, wanted, self.init, rng)
         if not isinstance(self.init, str):
             check_n_components(len(start), min(blocks.shape), "rows or columns of X")
             require_independent(start, "init")
         return start
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        return and_descent(
-            blocks,
-            self._start(blocks, rng),
-            rule=self._rule(),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        return self._call(and_descent, blocks, self._start(blocks, rng), rule=self._rule())
 
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)

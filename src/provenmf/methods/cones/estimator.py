@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,21 +82,11 @@ class ConeNMF(Factorizer):
 
     _method = "cones"
     traits = Traits(finds_number=True, random="never", advised=0)
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
-        "first": [Interval(Integral, 0, None, closed="left"), None],
-    }
 
-    first: int | None = None
+    first: Annotated[int, Interval(Integral, 0, None, closed="left")] | None = None
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        return cones(
-            blocks,
-            self._number_wanted(blocks.n_rows),
-            first=self.first,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        return self._call(cones, blocks, self._number_wanted(blocks.n_rows))
 
     @property
     def _weights_are_least_squares(self) -> bool:

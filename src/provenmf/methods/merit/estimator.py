@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -12,16 +12,9 @@ from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.linalg.nnls import Constraint
 from provenmf.methods.merit import guarantee
-from provenmf.methods.merit.solver import Lam, Step, merit
+from provenmf.methods.merit.solver import Step, merit
 from provenmf.methods.separable.anchors import AnchorFactorizer
-from provenmf.methods.traits import (
-    AT_LEAST_ONE,
-    CONSTRAINT,
-    NOT_NEGATIVE,
-    POSITIVE,
-    StrOptions,
-    Traits,
-)
+from provenmf.methods.traits import Count, NotNegative, Positive, Seed, Traits
 from provenmf.results import Certificate, Solution
 
 
@@ -105,44 +98,22 @@ class MERIT(AnchorFactorizer):
         compares_rows=True,
         advised=2,
     )
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **AnchorFactorizer._parameter_constraints,
-        "step": [StrOptions({"pairwise", "open-loop"})],
-        "lam": [NOT_NEGATIVE, StrOptions({"auto", "paper", "authors"})],
-        "mu": [POSITIVE],
-        "init": [StrOptions({"spa"}), None],
-        "max_iter": [AT_LEAST_ONE, None],
-        "tol": [NOT_NEGATIVE],
-        "constraint": [CONSTRAINT],
-    }
 
     step: Step = "pairwise"
-    lam: Lam = "auto"
-    mu: float = 1e-5
+    lam: NotNegative | Literal["auto", "paper", "authors"] = "auto"
+    mu: Positive = 1e-5
     init: Literal["spa"] | None = None
-    max_iter: int | None = None
-    tol: float = 1e-3
+    max_iter: Count | None = None
+    tol: NotNegative = 1e-3
     constraint: Constraint = "simplex"
-    random_state: int | np.random.RandomState | None = None
+    random_state: Seed = None
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
         return 16.0 * blocks.stored_entries if self.step == "open-loop" else 0.0  # all are vertices
 
     def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         with blas_limited_to(1):  # its own threads share the rows
-            return merit(
-                blocks,
-                self._number_wanted(blocks.n_rows),
-                step=self.step,
-                lam=self.lam,
-                mu=self.mu,
-                init=self.init,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                rng=rng,
-                callback=self.callback,
-                verbose=self.verbose,
-            )
+            return self._call(merit, blocks, self._number_wanted(blocks.n_rows), rng=rng)
 
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)

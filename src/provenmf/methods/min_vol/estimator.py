@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,7 @@ from provenmf.methods.base import Factorizer
 from provenmf.methods.min_vol import guarantee
 from provenmf.methods.min_vol.solver import Loss, min_vol
 from provenmf.methods.poisson.counts import weights_encoder
-from provenmf.methods.traits import (
-    AT_LEAST_ONE,
-    CONSTRAINT,
-    NOT_NEGATIVE,
-    POSITIVE,
-    StrOptions,
-    Traits,
-)
+from provenmf.methods.traits import Count, NotNegative, Positive, Seed, Traits
 from provenmf.results import Certificate, Solution
 
 
@@ -98,23 +91,14 @@ class MinVol(Factorizer):
 
     traits = Traits(random="with options")
     _method = "min_vol"
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
-        "loss": [StrOptions({"least-squares", "poisson"})],
-        "constraint": [CONSTRAINT],
-        "penalty": [POSITIVE, None],
-        "init": [str, "array-like"],
-        "max_iter": [AT_LEAST_ONE],
-        "tol": [NOT_NEGATIVE],
-    }
 
     loss: Loss = "least-squares"
     constraint: Constraint = "nonnegative"
-    penalty: float | None = None
+    penalty: Positive | None = None
     init: Init = "spa"
-    max_iter: int = 3000
-    tol: float = 1e-6
-    random_state: int | np.random.RandomState | None = None
+    max_iter: Count = 3000
+    tol: NotNegative = 1e-6
+    random_state: Seed = None
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         if self.loss == "poisson" and self.constraint == "simplex":
@@ -124,19 +108,7 @@ class MinVol(Factorizer):
                 value="simplex",
                 remedy="use loss='least-squares' or {argument}='nonnegative'",
             )
-        return min_vol(
-            blocks,
-            self._number_wanted(blocks.n_rows),
-            loss=self.loss,
-            constraint=self.constraint,
-            penalty=self.penalty,
-            init=self.init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            rng=rng,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        return self._call(min_vol, blocks, self._number_wanted(blocks.n_rows), rng=rng)
 
     @property
     def _weights_are_least_squares(self) -> bool:

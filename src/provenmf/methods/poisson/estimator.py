@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from provenmf.methods.base import Factorizer
 from provenmf.methods.poisson import guarantee
 from provenmf.methods.poisson.counts import held, weights_encoder
 from provenmf.methods.poisson.solver import poisson_nmf
-from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, Traits
+from provenmf.methods.traits import Count, NotNegative, Seed, Traits
 from provenmf.results import Certificate, Solution
 
 
@@ -74,35 +74,18 @@ class PoissonNMF(Factorizer):
 
     traits = Traits(random="always")
     _method = "poisson"
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
-        "init": [str, "array-like"],
-        "n_init": [AT_LEAST_ONE],
-        "max_iter": [AT_LEAST_ONE],
-        "tol": [NOT_NEGATIVE],
-    }
 
     init: Init = "cones"
-    n_init: int = 1
-    max_iter: int = 2000
-    tol: float = 1e-6
-    random_state: int | np.random.RandomState | None = None
+    n_init: Count = 1
+    max_iter: Count = 2000
+    tol: NotNegative = 1e-6
+    random_state: Seed = None
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
         return 16.0 * blocks.stored_entries if held(blocks) else 0.0  # by rows and by columns
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        return poisson_nmf(
-            blocks,
-            self._number_wanted(blocks.n_rows),
-            init=self.init,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            rng=rng,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        return self._call(poisson_nmf, blocks, self._number_wanted(blocks.n_rows), rng=rng)
 
     @property
     def _weights_are_least_squares(self) -> bool:

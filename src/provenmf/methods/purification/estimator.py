@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.linalg.left_inverse import PseudoInverse, left_inverse
-from provenmf.methods.alternating.starts import start_components
+from provenmf.methods.alternating.starts import Init, start_components
 from provenmf.methods.base import Factorizer
 from provenmf.methods.purification import guarantee
 from provenmf.methods.purification.kernels import relu_decode
 from provenmf.methods.purification.solver import Rule, purification
 from provenmf.methods.run import Interruption
-from provenmf.methods.traits import (
-    AT_LEAST_ONE,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Interval,
-    StrOptions,
-    Traits,
-)
+from provenmf.methods.traits import Count, Interval, NotNegative, Positive, Seed, Traits
 from provenmf.results import Certificate, Solution
 from provenmf.results.states import PurificationState
 
@@ -108,42 +101,21 @@ class Purification(Factorizer):
 
     _method = "purification"
     traits = Traits(negative_data=True)
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
-        "init": [str, "array-like"],
-        "pseudo_inverse": [StrOptions({"min-inf", "moore-penrose"})],
-        "alpha": [NOT_NEGATIVE, StrOptions({"auto"})],
-        "r": [POSITIVE, StrOptions({"auto"})],
-        "step_size": [Interval(Real, 0, 1, closed="neither")],
-        "balance": ["boolean"],
-        "max_iter": [AT_LEAST_ONE],
-        "tol": [NOT_NEGATIVE],
-    }
 
-    init: Any = "spa"
+    init: Init = "spa"
     pseudo_inverse: PseudoInverse = "min-inf"
-    alpha: float | Literal["auto"] = "auto"
-    r: float | Literal["auto"] = "auto"
-    step_size: float = 0.5
+    alpha: NotNegative | Literal["auto"] = "auto"
+    r: Positive | Literal["auto"] = "auto"
+    step_size: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.5
     balance: bool = False
-    max_iter: int = 100
-    tol: float = 1e-6
-    random_state: int | np.random.RandomState | None = None
-
-    def _rule(self) -> Rule:
-        return Rule(self.pseudo_inverse, self.alpha, self.r, self.step_size)
+    max_iter: Count = 100
+    tol: NotNegative = 1e-6
+    random_state: Seed = None
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        return purification(
-            blocks,
-            self._start(blocks, rng),
-            self._rule(),
-            balance=self.balance,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        start = start_components(blocks, self._number_wanted(blocks.n_rows), self.init, rng)
+        rule = Rule(self.pseudo_inverse, self.alpha, self.r, self.step_size)
+        return self._call(purification, blocks, start, rule=rule)
 
     def decode(self, X: object) -> NDArray[np.floating]:
         """Return the paper's weights max(A†y − α, 0) of rows y: robust, but biased by α."""
@@ -153,9 +125,6 @@ class Purification(Factorizer):
         return blocks.map_rows(
             lambda block: relu_decode(block, inverse, self.threshold_).astype(blocks.dtype)
         )
-
-    def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
-        return start_components(blocks, self._number_wanted(blocks.n_rows), self.init, rng)
 
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)

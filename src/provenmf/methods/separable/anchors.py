@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -122,13 +122,7 @@ class AnchorFactorizer(Factorizer):
     """
 
     vertices: bool = False
-    row_errors: ArrayLike | None = None
-
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
-        "vertices": ["boolean"],
-        "row_errors": ["array-like", None],
-    }
+    row_errors: Annotated[ArrayLike, "array-like"] | None = None
 
     @property
     def _looks_at_scaled_rows(self) -> bool:

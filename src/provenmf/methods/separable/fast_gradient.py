@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg
@@ -47,7 +47,7 @@ from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import dense_rows
 from provenmf.methods.separable.spa import spa
-from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, StrOptions, Traits
+from provenmf.methods.traits import Count, NotNegative, Seed, Traits
 from provenmf.results import Certificate, Solution, StopReason
 from provenmf.results.states import FastGradientState
 
@@ -113,32 +113,17 @@ class FastGradient(Factorizer):
         block_by_block=False,
         compares_rows=True,
     )
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
-        "mu": [NOT_NEGATIVE, StrOptions({"auto"})],
-        "max_iter": [AT_LEAST_ONE],
-        "tol": [NOT_NEGATIVE],
-    }
 
-    mu: float | Literal["auto"] = "auto"
-    max_iter: int = 500
-    tol: float = 1e-6
-    random_state: int | np.random.RandomState | None = None
+    mu: NotNegative | Literal["auto"] = "auto"
+    max_iter: Count = 500
+    tol: NotNegative = 1e-6
+    random_state: Seed = None
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
         return 32.0 * blocks.n_rows**2  # four matrices of rows by rows; the data are no more
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        return fast_gradient(
-            blocks,
-            self._number_wanted(blocks.n_rows),
-            mu=self.mu,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            rng=rng,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        return self._call(fast_gradient, blocks, self._number_wanted(blocks.n_rows), rng=rng)
 
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify_cone(fit)

@@ -35,7 +35,6 @@ changes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +61,7 @@ from provenmf.methods.separable.anchors import (
     number_to_try,
     row_scales,
 )
-from provenmf.methods.traits import CONSTRAINT, Traits
+from provenmf.methods.traits import Traits
 from provenmf.results import Certificate, Solution, StopReason
 
 Floats = NDArray[np.float64]
@@ -119,12 +118,6 @@ class SPA(AnchorFactorizer):
 
     _method = "spa"
     traits = Traits(negative_data=True, finds_number=True, anchors=True, random="never", advised=1)
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **AnchorFactorizer._parameter_constraints,
-        "scale_rows": ["boolean"],
-        "constraint": [CONSTRAINT],
-    }
-
     scale_rows: bool = False
     constraint: Constraint = "nonnegative"
 
@@ -133,13 +126,7 @@ class SPA(AnchorFactorizer):
         return self.constraint == "nonnegative" and not self.scale_rows
 
     def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        return spa(
-            blocks,
-            self._number_wanted(blocks.n_rows),
-            scale_rows=self.scale_rows,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        return self._call(spa, blocks, self._number_wanted(blocks.n_rows))
 
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify_spa(fit, scale_rows=self.scale_rows)
@@ -196,26 +183,12 @@ class FastAnchor(AnchorFactorizer):
 
     _method = "fast_anchor"
     traits = Traits(negative_data=True, finds_number=True, anchors=True, random="never")
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **AnchorFactorizer._parameter_constraints,
-        "refine": ["boolean"],
-        "scale_rows": ["boolean"],
-        "constraint": [CONSTRAINT],
-    }
-
     refine: bool = True
     scale_rows: bool = False
     constraint: Constraint = "simplex"
 
     def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        return fast_anchor(
-            blocks,
-            self._number_wanted(blocks.n_rows),
-            refine=self.refine,
-            scale_rows=self.scale_rows,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        return self._call(fast_anchor, blocks, self._number_wanted(blocks.n_rows))
 
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify_fast_anchor(fit, scale_rows=self.scale_rows)

@@ -102,12 +102,7 @@ class XRAY(AnchorFactorizer):
         return True
 
     def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        return xray(
-            blocks,
-            self._number_wanted(blocks.n_rows),
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        return self._call(xray, blocks, self._number_wanted(blocks.n_rows))
 
     def _final_weights(self, blocks: Blocks, solution: Solution) -> Rows:
         known: Rows | None = solution.weights
