@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from provenmf.errors import InvalidInput
+from provenmf.signals import undisturbed
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -82,7 +83,7 @@ def checked(
             _check_call(function, positional, named, options_of)
             # Products of small integers of numpy overflow.
             given, options = map(_plain, positional), {n: _plain(v) for n, v in named.items()}
-            return function(*given, **options)  # type: ignore[arg-type]
+            return undisturbed(function)(*given, **options)  # type: ignore[arg-type]
 
         return checking
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from threadpoolctl import ThreadpoolController
 
 from provenmf.errors import InvalidInput, TooLarge, warn_user
+from provenmf.signals import persistently, set_inside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,17 +96,12 @@ class BlasThreads:
                 self._set()
             yield
         finally:
-            raised: BaseException | None = None
-            while True:
-                try:
-                    with self._lock:
-                        self.limits.pop(mine, None)
-                        self._set()
-                    break
-                except BaseException as error:  # by a signal handler
-                    raised = error
-            if raised is not None:
-                raise raised
+            persistently(partial(self._leave, mine))
+
+    def _leave(self, mine: object) -> None:
+        with self._lock:
+            self.limits.pop(mine, None)
+            self._set()
 
     def _set(self) -> None:
         if self.limits:
@@ -125,17 +121,6 @@ blas_limited_to = blas_threads.limited_to
 
 
 _most: ContextVar[int | None] = ContextVar("provenmf_threads", default=None)
-
-
-@contextmanager
-def set_inside(variable: ContextVar[Value], value: Value) -> Iterator[None]:
-    """Give a context variable this value inside the context, whatever a signal handler raises."""
-    before = variable.get()
-    try:
-        variable.set(value)
-        yield
-    finally:
-        variable.set(before)
 
 
 @contextmanager

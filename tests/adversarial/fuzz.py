@@ -32,7 +32,8 @@ ROUND = {
     "options:chunk_case": 1,
     "options:terminal_case": 1,
     "options:signal_case": 1,
-    "options:handler_case": 1,
+    "handlers": 1,
+    "handlers:step_case": 1,
     "forgery": 2,
     "files:corpus": 1,
 }

@@ -99,6 +99,7 @@ def attempt(call: Any, what: str) -> str:
             at_the_door = last in (
                 "options.py",
                 "arguments.py",
+                "signals.py",
                 "contextlib.py",
             )  # Python's own refusal
             unknown = isinstance(error, TypeError) and at_the_door
@@ -243,44 +244,3 @@ def signal_case(rng: Rng) -> str:
     hold(not ours and "bug in provenmf" not in err, said)
     hold(not left, f"{said} left {left}")
     return "ended before" if process.returncode == 0 else "interrupted"
-
-
-class Stop(Exception):
-    """What a signal handler of the user raises."""
-
-
-def is_stop(error: BaseException | None) -> bool:
-    """Whether an error is the handler's, or one that numpy or numba has made of it."""
-    while error is not None and not isinstance(error, Stop):
-        error = error.__cause__ or error.__context__
-    return error is not None
-
-
-def handler_case(rng: Rng) -> str:
-    """A signal handler that raises inside a fit: the limits on threads are as they were before."""
-    from threadpoolctl import threadpool_info
-
-    def stop(*_: Any) -> None:
-        raise Stop
-
-    def limits() -> list[int]:
-        return sorted(pool["num_threads"] for pool in threadpool_info())
-
-    model = make_estimator(str(rng.choice(["hals", "merit", "anls"])), 3, random_state=0)
-    matrix = rng.random((400, 30))
-    model.fit(matrix)  # libraries are loaded, kernels compiled
-    before, old = limits(), signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(0.001, 0.1)))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.set_params(max_iter=10**6, tol=0.0).fit(matrix)
-        ended = "fitted before"
-    except Exception as error:
-        hold(is_stop(error), f"the handler's exception was lost: {error!r}")
-        ended = "stopped"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
-    hold(limits() == before, f"threads {limits()}, before {before}")
-    return ended

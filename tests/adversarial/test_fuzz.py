@@ -11,7 +11,7 @@ PARTS = [
     ["files:corpus", "files:variable", "files"],
     ["estimators", "estimators:storage_case", "estimators:checkpoint_case"],
     ["applications", "advice", "odd", "commands"],
-    ["options", "options:method_case", "options:chunk_case", "options:handler_case"],
+    ["options", "options:method_case", "options:chunk_case", "handlers", "handlers:step_case"],
 ]
 
 

@@ -11,6 +11,7 @@ SOURCE = Path(provenmf.__file__).parent
 
 LAYERS = [
     {"errors"},
+    {"signals"},
     {"arguments", "budget", "progress"},
     {"linalg"},
     {"data", "io", "results"},

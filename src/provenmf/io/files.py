@@ -18,17 +18,16 @@ import os
 import secrets
 import signal
 import stat
-import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 
-from provenmf.budget import set_inside
 from provenmf.errors import InvalidInput, ProvenmfError, TooLarge, UnreadableFile
+from provenmf.signals import HANDLED, handling, set_inside
 
 # A file may unfold to this many bytes, or to LARGEST_RATIO times its size if that is more.
 FREE_BYTES = 256 * 2**20
@@ -272,7 +271,7 @@ def write_aside(
     except OSError as error:
         raise _cannot(path, error) from error
     try:
-        with _removed_at_the_end(name), os.fdopen(descriptor, "wb") as file:
+        with _removing(name), os.fdopen(descriptor, "wb") as file:
             write(file)
             if durable:
                 file.flush()
@@ -286,8 +285,7 @@ def write_aside(
         Path(name).unlink(missing_ok=True)
 
 
-@contextmanager
-def _removed_at_the_end(name: str) -> Iterator[None]:
+def _removing(name: str) -> AbstractContextManager[None]:
     """Remove a file if SIGTERM or SIGHUP ends the process meanwhile, where these end it."""
 
     def end(number: int, _: object) -> None:
@@ -295,16 +293,7 @@ def _removed_at_the_end(name: str) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
 
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    here = threading.current_thread() is threading.main_thread()
-    ending = [n for n in numbers if here and signal.getsignal(n) is signal.SIG_DFL]
-    for number in ending:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number in ending:
-            signal.signal(number, signal.SIG_DFL)
+    return handling(end, HANDLED[1:], signal.SIG_DFL)
 
 
 def _open_neighbour(target: Path) -> tuple[int, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from numbers import Integral, Real
@@ -28,14 +27,8 @@ from provenmf.data.door import Labeled, check_unchanged, examine_entries, labele
 from provenmf.errors import InvalidInput, NotNumbers, as_written, warn_user
 from provenmf.linalg.nnls import Constraint, encoder
 from provenmf.linalg.storage import numbers, own_rows, plain
-from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
-from provenmf.methods.run import (
-    Callback,
-    Interruption,
-    OnInterrupt,
-    interruption,
-    present_keeper,
-)
+from provenmf.methods.checkpoint import Checkpoint, Keeper, keeper_of
+from provenmf.methods.run import Callback, present_keeper
 from provenmf.methods.traits import (
     Interval,
     InvalidParameter,
@@ -46,6 +39,7 @@ from provenmf.methods.traits import (
 )
 from provenmf.results import Certificate, Factorization, Solution, StopReason
 from provenmf.results.factorization import plain_parameters, versions
+from provenmf.signals import OnInterrupt, interruption, optional, undisturbed
 
 WITHOUT_NEGATIVE = (
     "set them to zero (HALS and ANLS do with {:clip_negative=True}), or use a method that allows "
@@ -219,6 +213,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return the statements of the method's theory about this result."""
         return Certificate(self._method)
 
+    @undisturbed
     def fit(
         self, X: Any, y: Any = None, *, checkpoint: str | Path | Checkpoint | None = None
     ) -> Factorizer:
@@ -267,16 +262,13 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _factorized(self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None) -> None:
         """Fit validated data."""
         self._check_memory(blocks)
-        kept: AbstractContextManager[Keeper | None] = nullcontext()
+        keeper = None
         if checkpoint is not None:
-            kept = checkpointing(keeper_of(self, blocks, checkpoint))
-        with (
-            blas_threads_for(blocks.stored_entries),
-            interruption(self.on_interrupt) as pressed,
-            kept as keeper,
-        ):
+            keeper = keeper_of(self, blocks, checkpoint)
+            present_keeper.set(keeper)  # in this fit's own context
+        with blas_threads_for(blocks.stored_entries), interruption(self.on_interrupt):
             rng = self._generator(keeper)
-            self._remember(blocks, self._solve(blocks, rng), pressed)
+            self._remember(blocks, self._solve(blocks, rng))
             first = blocks.first_seen if keeper is None else keeper.identity["data"]
             if first is not None:
                 check_unchanged(first, self.factorization_.fingerprint)
@@ -314,6 +306,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if blocks.on_workers:
             announce_transfer(name, f"weights and lengths of {blocks.n_rows} rows", by_row)
 
+    @undisturbed
     def transform(self, X: Any) -> NDArray[Any]:
         """Find the weights of rows for the components found by `fit`.
 
@@ -331,6 +324,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         with blas_threads_for(blocks.stored_entries):
             return self._encode(blocks, self.components_)
 
+    @undisturbed
     def score(self, X: Any, y: Any = None) -> float:
         """Return minus the mean squared residual of an entry; higher is better.
 
@@ -378,9 +372,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         return np.asarray(weights @ self.components_)
 
-    def _remember(
-        self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
-    ) -> None:
+    def _remember(self, blocks: Blocks, solution: Solution) -> None:
         """Set the fitted attributes: weights, certificate, record."""
         for name in ("certificate_", "anchors_", "labels_"):  # that the next fit may not set
             self.__dict__.pop(name, None)
@@ -406,11 +398,12 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         fit = self._measured(blocks, factorization, rows, hashed=hashed, **options)
         known: dict[str, Any] = {"fingerprint": fit.fingerprint}
         if self.certify:
-            with pressed.dispensable() if pressed else nullcontext():
-                self.certificate_ = known["certificate"] = self._statements(fit)
+            known["certificate"] = optional(lambda: self._statements(fit))
         self.factorization_ = factorization = replace(factorization, **known)
         self.components_ = factorization.components
         self.n_components_ = factorization.n_components
+        if factorization.certificate is not None:
+            self.certificate_ = factorization.certificate
         self.trace_ = factorization.trace
         self.n_iter_ = max(1, len(factorization.trace))
         self.reconstruction_err_ = fit.error * fit.unit

@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import provenmf
 from provenmf.arguments import is_number
-from provenmf.budget import set_inside
 from provenmf.data import Blocks
 from provenmf.data.door import fingerprint_of
 from provenmf.errors import InvalidInput, UnreadableFile, warn_user
 from provenmf.io.files import existing, parsing, write_aside
 from provenmf.io.records import load_snapshot, save_snapshot
-from provenmf.methods.run import present_keeper
 from provenmf.results.factorization import plain
 
 IDENTITY = "fit.json"
@@ -206,13 +203,6 @@ class RunFile:
         """Note how the run ended, for the files of the runs that use its result."""
         self._keeper.cut_short |= cut_short
         self._keeper.went_on |= self._resumed and iterated
-
-
-@contextmanager
-def checkpointing(keeper: Keeper) -> Iterator[Keeper]:
-    """Let all runs inside write to the keeper's folder."""
-    with set_inside(present_keeper, keeper):
-        yield keeper
 
 
 # Parameters that change neither the iterations nor what they compute; one may ask for more of them.

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from provenmf.budget import set_inside
-from provenmf.errors import InvalidInput, was_interrupted
+from provenmf.errors import InvalidInput
 from provenmf.results import StopReason, Trace
+from provenmf.signals import OnInterrupt, interrupted, interruption
 
 if TYPE_CHECKING:
     from provenmf.methods.checkpoint import Keeper
@@ -22,7 +18,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("provenmf")
 
 Callback = Callable[[dict[str, float]], object]
-OnInterrupt = Literal["raise", "return"]
 
 # The checkpoint of the fit under way (`methods.checkpoint`), if it has one.
 present_keeper: ContextVar[Keeper | None] = ContextVar("provenmf_checkpoint", default=None)
@@ -156,65 +151,3 @@ def _show_log() -> None:
         logger.addHandler(logging.StreamHandler())
     if not logger.isEnabledFor(logging.INFO) and logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)
-
-
-class Interruption:
-    """Remember whether the user has pressed Ctrl-C since a fit began."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        self.may_wait = True
-
-    def handle(self, number: int, frame: FrameType | None) -> None:
-        """Record the first Ctrl-C; raise the second, or the first if there is no result yet."""
-        if self.requested or not self.may_wait:
-            raise KeyboardInterrupt
-        self.requested = True
-
-    @contextmanager
-    def dispensable(self) -> Iterator[None]:
-        """Let Ctrl-C skip an optional part of the fit."""
-        self.may_wait = False
-        try:
-            yield
-        except BaseException as error:
-            if not was_interrupted(error):
-                raise
-            self.requested = True
-        finally:
-            self.may_wait = True
-
-
-_present: ContextVar[Interruption | None] = ContextVar("interruption", default=None)
-
-
-def interrupted() -> bool:
-    """Return whether the current fit should stop with its best result so far."""
-    present = _present.get()
-    return present is not None and present.requested
-
-
-@contextmanager
-def interruption(on_interrupt: OnInterrupt) -> Iterator[Interruption | None]:
-    """Handle Ctrl-C during a fit that is to "return" its best result.
-
-    Only the main thread can, and only if no other handler is installed. A fit within a fit shares
-    the handler of the outer one.
-    """
-    present = _present.get()
-    possible = (
-        present is None
-        and on_interrupt == "return"
-        and threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if not possible:
-        yield present
-        return
-    present = Interruption()
-    with set_inside(_present, present):
-        try:
-            signal.signal(signal.SIGINT, present.handle)
-            yield present
-        finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +19,9 @@ from provenmf.applications.signatures.model import Tumors
 from provenmf.arguments import checked
 from provenmf.errors import counted
 from provenmf.methods.certify import certify
-from provenmf.methods.run import Callback, OnInterrupt, Run, interruption
+from provenmf.methods.run import Callback, Run
 from provenmf.results.factorization import Factorization, StopReason, versions
+from provenmf.signals import OnInterrupt, interruption, optional
 
 Floats = NDArray[np.float64]
 HYPERMUTATED = 20.0  # times the median number of mutations, from which a note says so
@@ -82,16 +82,16 @@ def find_signatures(
         reference = labelled(reference, "signature").checked(CATALOGUE)
         reference.ordered(table.channels, CATALOGUE)
     check_number("n_signatures", n_signatures, min(values.shape), "tumors and channels")
-    with interruption(on_interrupt) as pressed:
+    with interruption(on_interrupt):
         run = Run(sys.maxsize, callback=callback, name="signatures", on_interrupt=on_interrupt)
         answer = _found(table, values, n_signatures, run)
         if reference is not None:
             answer = answer.compared_with(reference)
         if not evidence or run.stop_reason is not StopReason.CONVERGED:
             return answer
-        with pressed.dispensable() if pressed else nullcontext():
-            return confirm(values, answer, random_state=random_state)
-        return replace(answer, notes=(*answer.notes, "interrupted: not judged by unseen tumors"))
+        confirmed = optional(lambda: confirm(values, answer, random_state=random_state))
+        unfinished = (*answer.notes, "interrupted: not judged by unseen tumors")
+        return confirmed or replace(answer, notes=unfinished)
 
 
 def _found(table: Labelled, values: Floats, n_signatures: int | None, run: Run) -> Signatures:

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import re
 import signal
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
@@ -29,6 +27,7 @@ from provenmf.arguments import checked
 from provenmf.errors import InvalidInput, counted
 from provenmf.io.mail import HEADER_LINE, body_of, has_attachment
 from provenmf.io.texts import Corpus, Counts, TextFile, by_column, no_text
+from provenmf.signals import handling
 
 # Words of letters, digits allowed after the first letter; single letters say little.
 WORD = re.compile(r"(?u)\b[^\W\d_][\w'-]*\w\b")
@@ -254,19 +253,6 @@ def count_chunk(splitting: Splitting, texts: Sequence[str]) -> Chunk:
     return list(number_of), counts, signs, hashes
 
 
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C inside the context and in processes started there."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
-
-
 @dataclass(eq=False)
 class WordCounter:
     """Chunks of counts over one growing vocabulary; add all texts, then ask for the counts."""
@@ -310,7 +296,8 @@ class WordCounter:
         from joblib import Parallel, delayed
 
         pool = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)
-        with _without_interrupts():  # Ctrl-C reaches this process, which ends the others
+        # Ctrl-C reaches this process, which ends the others.
+        with handling(signal.SIG_IGN, [signal.SIGINT], signal.getsignal(signal.SIGINT)):
             counted = pool(
                 delayed(count_chunk)(self.splitting, batch) for batch in chain(first, work)
             )

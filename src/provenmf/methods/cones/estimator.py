@@ -15,7 +15,6 @@ from provenmf.data import Block, Blocks
 from provenmf.methods.base import Factorizer
 from provenmf.methods.cones import guarantee
 from provenmf.methods.cones.solver import cones, nearest_component_encoder
-from provenmf.methods.run import Interruption
 from provenmf.methods.traits import Interval, Traits
 from provenmf.results import Certificate, Solution
 from provenmf.results.states import ConeState
@@ -98,9 +97,7 @@ class ConeNMF(Factorizer):
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)
 
-    def _remember(
-        self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
-    ) -> None:
-        super()._remember(blocks, solution, pressed)
+    def _remember(self, blocks: Blocks, solution: Solution) -> None:
+        super()._remember(blocks, solution)
         assert isinstance(solution.state, ConeState)  # of this method's solver
         self.centroids_ = solution.state.centroids

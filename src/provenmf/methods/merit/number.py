@@ -28,8 +28,8 @@ from provenmf.linalg.hull import distances_to_other_points, nearest_points
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.methods.merit import settings
 from provenmf.methods.merit.start import greedy_anchors, missed, sample_of
-from provenmf.methods.run import interrupted
 from provenmf.methods.separable.anchors import MOST_ANCHORS, dense_rows
+from provenmf.signals import interrupted
 
 Indices = NDArray[np.intp]
 Floats = NDArray[np.float64]

@@ -45,10 +45,11 @@ from provenmf.methods.merit.start import (
     sample_of,
     start_from_anchors,
 )
-from provenmf.methods.run import Callback, Run, interrupted
+from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable.anchors import dense_rows
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import MeritState
+from provenmf.signals import interrupted
 
 Indices = NDArray[np.intp]
 Step = Literal["pairwise", "open-loop"]

@@ -18,7 +18,6 @@ from provenmf.methods.base import Factorizer
 from provenmf.methods.purification import guarantee
 from provenmf.methods.purification.kernels import relu_decode
 from provenmf.methods.purification.solver import Rule, purification
-from provenmf.methods.run import Interruption
 from provenmf.methods.traits import Count, Interval, NotNegative, Positive, Seed, Traits
 from provenmf.results import Certificate, Solution
 from provenmf.results.states import PurificationState
@@ -129,10 +128,8 @@ class Purification(Factorizer):
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)
 
-    def _remember(
-        self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
-    ) -> None:
-        super()._remember(blocks, solution, pressed)
+    def _remember(self, blocks: Blocks, solution: Solution) -> None:
+        super()._remember(blocks, solution)
         state = solution.state
         assert isinstance(state, PurificationState)  # of this method's solver
         self.threshold_ = state.threshold

@@ -12,7 +12,7 @@ from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.methods.merit import solver as module
 from provenmf.methods.merit.mixture import Mixture
 from provenmf.methods.merit.solver import merit
-from provenmf.methods.run import interruption
+from provenmf.signals import interruption
 
 
 def solve(X, n_components=None, seed=0, **options):
