@@ -224,9 +224,26 @@ def likelihood_memberships(adjacency: sp.csr_array, k: int, guess: Floats) -> di
     return {"labels": labels, "shares": link_shares(adjacency, labels)}
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """Which memberships predict held-out links best, in mean log-likelihood of a link.
+
+    Attributes
+    ----------
+    chosen : "spectral", "labels" or "shares".
+    gain, error : beyond the spectral memberships, and the standard error.
+    beyond_chance : beyond equal memberships of all nodes.
+    """
+
+    chosen: str
+    gain: float
+    error: float
+    beyond_chance: float
+
+
 def judge(
     adjacency: sp.csr_array, k: int, spectral: Callable[[sp.csr_array], Floats]
-) -> tuple[str, float, float] | None:
+) -> Judgement | None:
     """Compare memberships by links that their estimates have not seen.
 
     A model with more freedom must be better by a standard error: shares than labels, and the better
@@ -239,8 +256,7 @@ def judge(
 
     Returns
     -------
-    "spectral", "labels" or "shares"; log-likelihood of a held-out link beyond that by the spectral
-    memberships, and its standard error. None where the graph is too small to judge.
+    Judgement, None where the graph is too small.
     """
     upper = sp.coo_array(sp.triu(adjacency, 1))
     if upper.nnz < SETTINGS.least_links:
@@ -256,13 +272,15 @@ def judge(
         degrees = np.asarray(seen.sum(axis=1)).reshape(-1, 1)
         for name in ("spectral", "shares"):
             found[name] = smoothed(found[name], degrees)
+        found["equal"] = np.full_like(first, 1 / k)
         for name, rows in found.items():
             scores.setdefault(name, []).append(predictive_scores(seen, unseen, rows))
     of = {name: np.concatenate(score) for name, score in scores.items()}
     gain, error = _mean(of["shares"] - of["labels"])
     chosen = "shares" if gain > error else "labels"
     gain, error = _mean(of[chosen] - of["spectral"])
-    return chosen if gain > error else "spectral", gain, error
+    chosen = chosen if gain > error else "spectral"
+    return Judgement(chosen, gain, error, max(_mean(of[name] - of["equal"])[0] for name in found))
 
 
 def _mean(values: Floats) -> tuple[float, float]:

@@ -87,8 +87,9 @@ def find_communities(
         few dense regions: less than half of the nodes hold 99 % of the squared lengths.
     refine : whether memberships are those of largest likelihood of the links, with degrees divided
         out. "auto" hides some of the links and takes the memberships that predict them better: the
-        spectral ones, shares of links, or labels; it keeps the spectral ones where the eigenvectors
-        describe less than half of the nodes, and with `scale=False`.
+        spectral ones, shares of links, or labels; if equal memberships predict as well, it moves
+        memberships towards these. It keeps the spectral ones where the eigenvectors describe less
+        than half of the nodes, and with `scale=False`.
     evidence : whether to find the communities again in two halves of the nodes and judge each by
         the edges of the other half (see `provenmf.confirm`).
     random_state, options : passed to the method's estimator.
@@ -132,11 +133,9 @@ def find_communities(
         refine is True
         or (refine and scale and (described or not wants_more(adjacency, n_communities)))
     ):
-        members, reasons = _by_links(adjacency, search, found.members, refine)
+        members, pure, reasons = _by_links(adjacency, search, found, refine)
         notes += reasons
-    if members is not found.members:
-        pure = _representatives(adjacency, members.memberships)
-    elif scale and not described:
+    if members is found.members and scale and not described:
         notes.append(
             f"the leading eigenvectors describe {found.embedding.share:.0%} of the nodes: each "
             "community rests on its pure node alone"
@@ -258,85 +257,80 @@ def memberships_of(
 def _by_links(
     adjacency: sp.csr_array,
     search: _Search,
-    spectral: Members,
+    found: _Spectral,
     refine: bool | Literal["auto"],
-) -> tuple[Members, list[str]]:
-    """Return the memberships that predict held-out links best, and a note on the choice."""
-    k = search.n_communities
+) -> tuple[Members, NDArray[np.intp], list[str]]:
+    """Return the memberships that predict held-out links best, pure nodes, and notes."""
+    k, spectral = search.n_communities, found.members
+    unchanged: tuple[Members, NDArray[np.intp], list[str]] = spectral, found.pure, []
     if spectral.memberships.shape[1] != k:  # fewer communities were found
-        return spectral, []
+        return unchanged
     if adjacency.nnz * k > SETTINGS.most_work and refine == "auto":
-        return spectral, ["the graph is large: memberships were not compared by held-out links"]
+        note = "the graph is large: memberships were not compared by held-out links"
+        return spectral, found.pure, [note]
     try:
         judged = judge(adjacency, k, search.quiet)
     except InvalidInput:  # the links that are left do not support as many communities
         judged = None
-    chosen = "spectral" if judged is None else judged[0]
+    chosen = "spectral" if judged is None else judged.chosen
     if refine is True and chosen == "spectral":
         chosen, judged = "labels", None
-    if judged is None and chosen == "spectral":  # too few links to say anything
-        return spectral, []
+    told = refine is True or judged is None or judged.beyond_chance > 0
+    if not told:
+        chosen = "shares"  # where links tell next to nothing, farther from the truth by less
     if chosen == "spectral":
-        return _no_surer_than_links(adjacency, search, spectral)
-    found = _likely(adjacency, spectral.memberships, chosen)
-    if modularity(adjacency, found) <= ROUNDING:  # the two sides of a bipartite graph
-        return spectral, []
-    note = "memberships by the likelihood of the links, not by eigenvectors: "
-    if chosen == "labels":
-        note += "each node is mainly in the community where its links are likeliest"
-    else:
-        note += "memberships are the shares of a node's links"
-    if judged is not None:
-        _, gain, error = judged
-        note += (
-            f"; held-out links are likelier by a factor of {np.exp(gain):.3g} (log {gain:.2g} "
-            f"+/- {error:.1g})"
+        return unchanged
+    rows = _likely(adjacency, spectral.memberships, chosen)
+    if modularity(adjacency, rows) <= ROUNDING:  # the two sides of a bipartite graph
+        return unchanged
+    pure = _representatives(adjacency, rows)
+    if not told:
+        reliable = _reliable_share(adjacency, k, rows)
+        rows = 1 / k + reliable * (rows - 1 / k)
+        note = (
+            "no memberships that were tried predict held-out links better than equal ones do: "
+            f"{reliable:.0%} of each node's difference from equal memberships was kept, what two "
+            "halves of the links agree on; do not rely on memberships or communities here"
         )
+    else:
+        note = "memberships by the likelihood of the links, not by eigenvectors: "
+        if chosen == "labels":
+            note += "each node is mainly in the community where its links are likeliest"
+        else:
+            note += "memberships are the shares of a node's links"
+        if judged is not None:
+            note += (
+                f"; held-out links are likelier by a factor of {np.exp(judged.gain):.3g} "
+                f"(log {judged.gain:.2g} +/- {judged.error:.1g})"
+            )
     alone = np.asarray(adjacency.sum(axis=1)).ravel() == 0
-    found[alone] = found[~alone].mean(axis=0)
-    order = best_assignment(spectral.memberships.T @ found)[1]  # keep the order of the others
-    return Members(found[:, order], alone, source=chosen), [note]
+    rows[alone] = rows[~alone].mean(axis=0)
+    order = best_assignment(spectral.memberships.T @ rows)[1]  # keep the order of the others
+    return Members(rows[:, order], alone, source=chosen), pure[order], [note]
 
 
-def _no_surer_than_links(
-    adjacency: sp.csr_array, search: _Search, found: Members
-) -> tuple[Members, list[str]]:
-    """Move memberships towards their mean where links do not tell them; return a note, too.
+def _reliable_share(adjacency: sp.csr_array, k: int, rows: NDArray[np.float64]) -> float:
+    """Return the share of the differences from equal memberships that halves of the links share.
 
-    Memberships are found in each half of the links. Where they say less about those of the other
-    half than their mean does, the share of the deviations that says most is kept; as if all links
-    were twice as reliable as half of them (Spearman and Brown's formula).
+    Memberships are found in each half. The share of one half's differences that is nearest to those
+    of the other is kept, as if all links were twice as reliable (Spearman and Brown's formula).
     """
     upper = sp.coo_array(sp.triu(adjacency, 1))
     first = np.random.default_rng(0).random(upper.nnz) < 0.5
-    centred = found.memberships - found.memberships.mean(axis=0)
     halves = []
     for these in (first, ~first):
         try:
-            half = search.quiet(links_among(upper, these))
+            half = memberships_again(links_among(upper, these), k, "shares") - 1 / k
         except InvalidInput:  # half of the links do not support as many communities
-            return found, []
-        if half.shape != centred.shape:
-            return found, []
-        half = half[:, best_assignment(centred.T @ half)[1]]
-        halves.append((half, half.mean(axis=0)))
-    (one, mean), (other, other_mean) = halves
+            return 0.0
+        if half.shape != rows.shape:
+            return 0.0
+        halves.append(half[:, best_assignment((rows - 1 / k).T @ half)[1]])
+    one, other = halves
     kept = np.linspace(0.0, 1.0, 21)
-    errors = [
-        np.abs(other - mean - share * (one - mean)).sum()
-        + np.abs(one - other_mean - share * (other - other_mean)).sum()
-        for share in kept
-    ]
-    if errors[-1] <= errors[0]:
-        return found, []
-    share = kept[int(np.argmin(errors))]
-    share = 2.0 * share / (1.0 + share)
-    moved = found.memberships.mean(axis=0) + share * centred
-    note = (
-        "half of the links say less about the memberships that the other half gives than their "
-        f"mean does, so that {share:.0%} of each node's difference from the mean was kept"
-    )
-    return replace(found, memberships=moved), [note]
+    errors = [np.abs(other - s * one).sum() + np.abs(one - s * other).sum() for s in kept]
+    share = float(kept[int(np.argmin(errors))])
+    return 2.0 * share / (1.0 + share)
 
 
 def _likely(
