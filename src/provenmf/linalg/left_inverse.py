@@ -18,6 +18,8 @@ from scipy.linalg import qr
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import largest_column_sum, largest_row_sum
 
+Floats = NDArray[np.float64]
+
 # Left inverses with the least sums of absolute values, by a specialized simplex method.
 #
 # For a matrix C (k, d) with independent rows and every i, the linear program
@@ -67,14 +69,14 @@ class BasicSolutions(NamedTuple):
     """
 
     basis: NDArray[np.intp]
-    entries: NDArray[np.float64]
-    prices: NDArray[np.float64]
-    dual_values: NDArray[np.float64]
+    entries: Floats
+    prices: Floats
+    dual_values: Floats
     rounds: int
 
 
 def least_l1_solutions(
-    matrix: NDArray[np.float64],
+    matrix: Floats,
     *,
     basis: NDArray[np.intp] | None = None,
     max_rounds: int | None = None,
@@ -94,7 +96,7 @@ def least_l1_solutions(
 
 
 def _solve_some(
-    matrix: NDArray[np.float64],
+    matrix: Floats,
     features: NDArray[np.intp],
     basis: NDArray[np.intp] | None,
     max_rounds: int,
@@ -108,11 +110,8 @@ def _solve_some(
     active = np.arange(features.size)
     rounds = 0
     while active.size and rounds < max_rounds:
-        if (
-            rounds % SETTINGS.rounds_between_factorizations
-            == SETTINGS.rounds_between_factorizations - 1
-        ):
-            inverses[active] = _inverses(_basis_matrices(matrix, chosen[active]))
+        if (rounds + 1) % SETTINGS.rounds_between_factorizations == 0:
+            inverses[active] = _inverses(matrix, chosen[active])
             entries[active] = np.matmul(inverses[active], shifted[active][:, :, None])[:, :, 0]
         multipliers = _multipliers(inverses[active], signs[active])
         prices = multipliers @ matrix
@@ -129,15 +128,21 @@ def _solve_some(
         inverses[active], entries[active], signs[active] = state
         chosen[active, leaving] = entering
         rounds += 1
-    return _exact_solutions(matrix, features, chosen, signs, rounds)
+    # Entries and multipliers of the final bases, from fresh factorizations.
+    inverses, programs = _inverses(matrix, chosen), np.arange(features.size)
+    multipliers = _multipliers(inverses, signs)
+    prices = np.abs(multipliers @ matrix).max(axis=1)
+    prices[np.isnan(prices)] = np.inf
+    entries, dual_values = inverses[programs, :, features], multipliers[programs, features]
+    return BasicSolutions(chosen, entries, prices, dual_values, rounds)
 
 
 def _pivot_in_place(
-    inverses: NDArray[np.float64],
-    entries: NDArray[np.float64],
-    signs: NDArray[np.float64],
-    columns: NDArray[np.float64],
-    price: NDArray[np.float64],
+    inverses: Floats,
+    entries: Floats,
+    signs: Floats,
+    columns: Floats,
+    price: Floats,
 ) -> NDArray[np.intp]:
     """Let one column enter each basis; return the positions that left."""
     programs, direction = np.arange(price.size), np.sign(price)
@@ -168,57 +173,36 @@ def _pivot_in_place(
     return np.asarray(leaving)
 
 
-def _exact_solutions(
-    matrix: NDArray[np.float64],
-    features: NDArray[np.intp],
-    chosen: NDArray[np.intp],
-    signs: NDArray[np.float64],
-    rounds: int,
-) -> BasicSolutions:
-    """Return entries and multipliers of the final bases, from fresh factorizations."""
-    inverses = _inverses(_basis_matrices(matrix, chosen))
-    programs = np.arange(features.size)
-    entries = inverses[programs, :, features]
-    multipliers = _multipliers(inverses, signs)
-    prices = np.abs(multipliers @ matrix).max(axis=1)
-    prices[np.isnan(prices)] = np.inf
-    return BasicSolutions(chosen, entries, prices, multipliers[programs, features], rounds)
-
-
 def _starting_bases(
-    matrix: NDArray[np.float64], features: NDArray[np.intp], basis: NDArray[np.intp] | None
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    matrix: Floats, features: NDArray[np.intp], basis: NDArray[np.intp] | None
+) -> tuple[NDArray[np.intp], Floats]:
     """Return bases to start from and their inverses; a nearly singular one is replaced.
 
     Columns that pivoted QR takes first are well independent.
     """
     if basis is not None:
         chosen = basis[features].copy()
-        inverses = _inverses(_basis_matrices(matrix, chosen))
+        inverses = _inverses(matrix, chosen)
         if np.abs(inverses).max() < 1e10 * np.abs(matrix).max():
             return chosen, inverses
     common = np.sort(qr(matrix, mode="r", pivoting=True)[1][: len(matrix)]).astype(np.intp)
-    inverse = _inverses(matrix[None, :, common])[0]
+    inverse = _inverses(matrix, common[None])[0]
     return np.tile(common, (features.size, 1)), np.tile(inverse, (features.size, 1, 1))
 
 
-def _basis_matrices(matrix: NDArray[np.float64], chosen: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return C_S of each program, (programs, k, k)."""
-    return matrix.T[chosen].transpose(0, 2, 1)
-
-
-def _inverses(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the inverse of each matrix; NaN for those that are singular."""
+def _inverses(matrix: Floats, chosen: NDArray[np.intp]) -> Floats:
+    """Return C_S⁻¹ of each program, (programs, k, k); NaN for those that are singular."""
+    bases = matrix.T[chosen].transpose(0, 2, 1)
     try:
-        return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
+        return np.asarray(np.linalg.inv(bases), dtype=np.float64)
     except np.linalg.LinAlgError:
-        inverses = np.full_like(matrices, np.nan)
-        for place in np.flatnonzero(np.linalg.matrix_rank(matrices) == matrices.shape[-1]):
-            inverses[place] = np.linalg.inv(matrices[place])
+        inverses = np.full_like(bases, np.nan)
+        for place in np.flatnonzero(np.linalg.matrix_rank(bases) == bases.shape[-1]):
+            inverses[place] = np.linalg.inv(bases[place])
         return inverses
 
 
-def _multipliers(inverses: NDArray[np.float64], signs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _multipliers(inverses: Floats, signs: Floats) -> Floats:
     """Return y = C_S⁻ᵀ s of each program."""
     return np.asarray(np.matmul(signs[:, None, :], inverses)[:, 0])
 
@@ -235,7 +219,7 @@ class LeftInverse:
     rounds : rounds of the simplex method.
     """
 
-    rows: NDArray[np.float64]
+    rows: Floats
     basis: NDArray[np.intp] | None = None
     lower_bound: float = 0.0
     rounds: int = 0
@@ -310,7 +294,7 @@ def dependent_features(
 
 def _independent_rows(
     components: NDArray[np.floating],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Scale rows to a largest entry of one; refuse dependent rows."""
     dependent = dependent_features(components)
     if dependent:
@@ -325,9 +309,7 @@ def _independent_rows(
     return wide / scales[:, None], scales
 
 
-def _row_by_general_solver(
-    matrix: NDArray[np.float64], feature: int
-) -> tuple[NDArray[np.float64], float]:
+def _row_by_general_solver(matrix: Floats, feature: int) -> tuple[Floats, float]:
     """Return one row and its dual value by scipy's solver, where the simplex method gave up."""
     from scipy.optimize import linprog
 
@@ -357,9 +339,9 @@ class Mixing(NamedTuple):
     Row i speaks of component i, so `off_diagonal` is Eᵀ and `outside` is Nᵀ of the papers.
     """
 
-    diagonal: NDArray[np.float64]
-    off_diagonal: NDArray[np.float64]
-    outside: NDArray[np.float64]
+    diagonal: Floats
+    off_diagonal: Floats
+    outside: Floats
 
     def relative(self) -> Mixing:
         """Return the mixing with every component divided by its own diagonal entry."""

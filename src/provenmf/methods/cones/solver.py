@@ -31,8 +31,8 @@ from provenmf.data import Block, Blocks, Part, Rows
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.norms import first_largest, squared_row_norms
 from provenmf.methods.cones.kernels import leading_directions, similarity_decimals
-from provenmf.methods.farthest import FarthestRows
 from provenmf.methods.run import Callback, Run
+from provenmf.methods.separable.anchors import FarthestRows
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import ConeState
 

@@ -32,9 +32,8 @@ from provenmf.budget import block_bytes
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.methods.merit import settings
-from provenmf.methods.merit.mixture import MixedRows, Mixture
+from provenmf.methods.merit.mixture import Bids, Columns, MixedRows, Mixture, Penalties
 from provenmf.methods.merit.number import find_number
-from provenmf.methods.merit.pairs import Bids, Columns, Penalties
 from provenmf.methods.merit.start import (
     Start,
     candidate_rows,
@@ -305,7 +304,7 @@ def solution(problem: Problem, mixture: Mixture, run: Run) -> Solution:
     """Read the anchors off the largest entries of C, and bound the distance to the optimum."""
     penalties = mixture.penalties(problem.lam, problem.mu)
     objective, gap, _ = mixture.standing(penalties)
-    gap = float(np.nanmin([gap, objective - max(mixture.lower_bound(penalties), 0.0)]))
+    gap = float(np.nanmin([gap, objective]))  # the least objective is not negative
     anchors, margin = choose_anchors(problem, mixture, penalties.top)
     return Solution(
         components=dense_rows(mixture.blocks, anchors),

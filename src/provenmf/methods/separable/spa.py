@@ -26,7 +26,7 @@ spans are affine: a point of the simplex is judged by its distance to the face s
 Differs: Arora13 writes span(S); the affine span is what its own program uses, and is the one
 that does not depend on where the origin lies.
 
-A few passes find all anchors (`methods/farthest.py`). Besides the data the memory is O(n + k d),
+A few passes find all anchors (`anchors.py`). Besides the data the memory is O(n + k d),
 and sparse data stay sparse. With `refine` each anchor of FastAnchor is then replaced by the row
 farthest from the affine span of all the others: one pass, and one more for each anchor that
 changes.
@@ -51,11 +51,11 @@ from provenmf.linalg.norms import (
     without_rounding,
 )
 from provenmf.linalg.storage import as_dense
-from provenmf.methods.farthest import FarthestRows
 from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
+    FarthestRows,
     anchor_solution,
     dense_rows,
     number_to_try,

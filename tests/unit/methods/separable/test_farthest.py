@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.data.memory import MemoryBlocks
-from provenmf.methods import farthest
 from provenmf.methods.cones.solver import cones
+from provenmf.methods.separable import anchors as farthest
 from provenmf.methods.separable.spa import fast_anchor, spa
 
 
