@@ -8,7 +8,7 @@ of one block, and of a few numbers for each document.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from provenmf.applications.topics.texts import (
     as_corpus,
     count_words,
     counted_texts,
+    listed,
     splitting_of,
     with_entries,
 )
@@ -29,7 +30,7 @@ from provenmf.budget import announce_gathering, block_bytes, computed_once, room
 from provenmf.data import Blocks, MappedBlocks, as_blocks, is_outside_memory
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
 from provenmf.data.door import examine_entries
-from provenmf.errors import InvalidInput, counted
+from provenmf.errors import InvalidInput
 from provenmf.io.texts import (
     Corpus,
     Counts,
@@ -46,7 +47,10 @@ Floats = NDArray[np.float64]
 ENTRY_BYTES = 12  # a double and the number of its word
 # Documents with at least this many different words are near copies beyond this cosine of tf-idf.
 LONG, NEARLY_EQUAL = 10, 0.9
-MOST_COMPARED = 1000  # documents, which are compared with each other
+# A repeated text has at least so many words that are in the same documents and in no other ones,
+# in so many documents and in at most this share of all.
+REPEATED_WORDS, REPEATS, FEW = 5, 3, 0.1
+SAMPLED = 2000  # documents at most, which are compared and grouped: that takes their square
 
 
 class WordCounts:
@@ -128,6 +132,20 @@ class WordCounts:
         rank[self.order] = np.arange(self.shape[1])
         return rank
 
+    @computed_once
+    def boilerplate(self) -> NDArray[np.bool_]:
+        """Mark the words of repeated texts: signatures, tables, templates, lines of code.
+
+        Their company is always the same few documents. Documents get random numbers, so that words
+        with equal sums have equal documents. If most words are so, they are no boilerplate.
+        """
+        drawn = np.random.default_rng(8).random((self.shape[0], 1))
+        sums = self.blocks.map_reduce(weights_beside_words, drawn)[:, 0]
+        _, text, sizes = np.unique(sums, return_inverse=True, return_counts=True)
+        found = (sizes[text] >= REPEATED_WORDS) & (self.documents >= REPEATS)
+        found &= self.documents <= FEW * self.shape[0]
+        return found & (2 * np.count_nonzero(found) < len(found))
+
     def take(self, documents: NDArray[np.intp]) -> sp.csr_array:
         """Load the given documents into memory."""
         return sp.csr_array(self.blocks.take(documents))
@@ -181,6 +199,12 @@ def word_sums(block: sp.csr_array) -> Floats:
     return np.array([np.bincount(block.indices, block.data, minlength=size), there])
 
 
+def weights_beside_words(block: Matrix, weights: Floats) -> Floats:
+    """Sum the weights (documents, k) of the documents that contain each word (words, k)."""
+    there = sp.csr_array(block != 0, dtype=np.float64)
+    return np.asarray(there.T @ weights)
+
+
 def squared(block: sp.csr_array) -> sp.csr_array:
     """Return squared counts that share their indices, which scipy's power would copy."""
     return sp.csr_array((block.data**2, block.indices, block.indptr), shape=block.shape)
@@ -225,17 +249,48 @@ def unit_documents(counts: WordCounts) -> Blocks:
     return MappedBlocks(counts.blocks, partial(weighted_to_unit, rarities(counts)))
 
 
-def share_of_near_copies(counts: WordCounts) -> float:
-    """Return the share of longer documents that nearly repeat another one, of a random sample."""
-    used = np.flatnonzero(counts.different >= LONG)
-    if len(used) > MOST_COMPARED:
-        used = np.sort(np.random.default_rng(5).choice(used, MOST_COMPARED, replace=False))
-    if len(used) < 2:
-        return 0.0
-    rows = weighted_to_unit(rarities(counts), counts.take(used))
-    alike = sp.csr_array(rows @ rows.T)
-    alike.setdiag(0.0)
-    return float(np.mean(alike.max(axis=1).toarray() > NEARLY_EQUAL))
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Documents that stand for all others in a search for groups.
+
+    Attributes
+    ----------
+    documents : array (n,)
+        Without those that nearly repeat an earlier one of them, or have no words but boilerplate.
+    copies : array (copies, 2)
+        A near copy and an earlier document that it repeats.
+    compared : int
+        How many documents were drawn.
+    own : array (n_words,)
+        1 for words that count in the search, 0 for boilerplate.
+    """
+
+    documents: NDArray[np.intp]
+    copies: NDArray[np.intp]
+    compared: int
+    own: Floats
+
+    def of(self, counts: WordCounts) -> sp.csr_array:
+        """Load these documents, without boilerplate."""
+        return without(rows := counts.take(self.documents), self.own[rows.indices] == 0)
+
+
+def sample_of(counts: WordCounts, share: float = 1.0) -> Sample:
+    """Draw documents, at most `share` of `SAMPLED`, and leave out near copies."""
+    drawn, own = np.flatnonzero(counts.lengths), np.where(counts.boilerplate, 0.0, 1.0)
+    most = int(share * SAMPLED)
+    if len(drawn) > most:
+        drawn = np.sort(np.random.default_rng(6).choice(drawn, most, replace=False))
+    rows = Sample(drawn, np.empty((0, 2), dtype=np.intp), len(drawn), own).of(counts)
+    unit = weighted_to_unit(rarities(WordCounts(rows)), rows).astype(np.float32)
+    alike = sp.coo_array(unit @ unit.T)
+    long = np.diff(rows.indptr) >= LONG
+    near = (alike.row < alike.col) & (alike.data > NEARLY_EQUAL) & long[alike.row]
+    later, first = np.unique(alike.col[near & long[alike.col]], return_index=True)
+    copies = np.column_stack([later, alike.row[near & long[alike.col]][first]])
+    kept = np.diff(rows.indptr) > 0
+    kept[later] = False
+    return Sample(drawn[kept], drawn[copies], len(drawn), own)
 
 
 def rarities(counts: WordCounts) -> Floats:
@@ -413,8 +468,8 @@ def usable_words(corpus: Counts) -> tuple[WordCounts, NDArray[np.intp], Counts]:
     counts = WordCounts(corpus.matrix)
     kept, notes = usable_columns(counts), corpus.notes
     if len(kept) < counts.shape[1]:
-        dropped = counted(counts.shape[1] - len(kept), "word")
-        notes += (f"{dropped} in fewer than two or in all documents left out",)
+        dropped = np.delete(corpus.vocabulary, kept)
+        notes += (f"{listed(dropped)} in fewer than two or in all documents left out",)
         counts = counts.of_words(kept)
     words = corpus.vocabulary[kept]
     return counts, kept, replace(corpus, matrix=counts.matrix, vocabulary=words, notes=notes)

@@ -36,10 +36,11 @@ from provenmf.applications.topics.cooccurrence import WordSpectrum
 from provenmf.applications.topics.corpus import (
     WordCounts,
     as_word_counts,
-    share_of_near_copies,
+    sample_of,
     unit_documents,
     usable_columns,
     usable_words,
+    weights_beside_words,
     whole_matrix,
 )
 from provenmf.applications.topics.inference import topics_of, weights_in
@@ -47,15 +48,15 @@ from provenmf.applications.topics.solver import (
     count_problem,
     factorized_by,
     find_number,
-    grouped_topics,
     misleads_anchors,
     noise_beside,
     notes_on_counts,
     shares_by_groups,
     topic_spectrum,
     topics_at,
+    with_prior,
 )
-from provenmf.applications.topics.texts import NOTICED, Tokenizer
+from provenmf.applications.topics.texts import NOTICED, Tokenizer, listed
 from provenmf.arguments import Within, checked
 from provenmf.budget import blas_threads_for
 from provenmf.data import Blocks
@@ -63,13 +64,13 @@ from provenmf.data.door import check_unchanged, fingerprint_of
 from provenmf.errors import counted
 from provenmf.io.texts import Counts
 from provenmf.linalg.norms import rows_to_sum_one
-from provenmf.linalg.storage import Matrix
 from provenmf.methods import estimator_class, options_of_method
 from provenmf.methods.error_bars import error_bars, resampled
 from provenmf.results import Factorization
-from provenmf.results.answers import numbered
+from provenmf.results.answers import numbered, stored_or_numbered
 from provenmf.results.estimates import ErrorBars
 
+NAMED_COPIES = 3  # in a note
 LONGEST_NAME = 255  # arrays of names reserve room for the longest name
 
 
@@ -168,6 +169,7 @@ def topics_in(
     """Return the topics of counts, in the order of their size, with what `corpus` knows."""
     find = from_counts if estimator_class(settings.found_by).traits.anchors else from_documents
     found, weights = by_size(find(counts, settings, options), counts)
+    names = stored_or_numbered(corpus.names, "document", counts.shape[0])
     bars = None
     if n_resamples:
         bars = topic_error_bars(counts, found, options, n_resamples)
@@ -179,7 +181,11 @@ def topics_in(
         titles = np.array([name[:LONGEST_NAME] for name in corpus.names], dtype=np.str_)
     return Topics(
         factorization=found.factorization,
-        notes=(*corpus.notes, *notes_on(found, counts, settings.n_topics, bars)),
+        notes=(
+            *corpus.notes,
+            *notes_on(found, counts, settings.n_topics, bars),
+            *notes_on_repeats(found, counts, corpus.vocabulary, names),
+        ),
         error_bars=bars,
         topics=found.topics,
         vocabulary=corpus.vocabulary,
@@ -253,12 +259,6 @@ def pooled_shares(
     return np.asarray(np.sqrt(by_points * by_documents).T, dtype=np.float32)
 
 
-def weights_beside_words(block: Matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum the topic weights of the documents that contain each word (words, k)."""
-    there = sp.csr_array(block != 0, dtype=np.float64)
-    return np.asarray(there.T @ weights)
-
-
 def notes_on(
     found: Found, counts: WordCounts, n_topics: int | None, bars: ErrorBars | None
 ) -> list[str]:
@@ -269,13 +269,37 @@ def notes_on(
     if empty:
         verb = "has" if empty == 1 else "have"
         notes.append(f"{counted(empty, 'document')} {verb} no words left, and so no weights")
-    if (share := share_of_near_copies(counts)) >= NOTICED:
-        notes.append(
-            f"at least {share:.0%} of the documents nearly repeat another one: a topic may "
-            "describe what is repeated; keep one of each unless repetition matters"
-        )
     if bars is not None:
         notes += bars.notes(numbered("Topic", len(found.topics)))
+    return notes
+
+
+def notes_on_repeats(
+    found: Found, counts: WordCounts, vocabulary: NDArray[np.str_], names: Sequence[str]
+) -> list[str]:
+    """Return notes on repeated texts: which words and documents the search set aside."""
+    notes, sample = [], sample_of(counts)
+    words, copies = np.flatnonzero(counts.boilerplate), sample.copies
+    if len(words) and found.prior is not None:
+        words = words[np.argsort(-counts.documents[words], kind="stable")]
+        notes.append(
+            f"{listed(vocabulary[words])} with always the same few documents as "
+            "company, as of signatures, tables and templates, were set aside in the search for "
+            "topics"
+        )
+    grouped = found.settings.found_by == GROUPS
+    if len(copies) and (grouped or len(copies) >= NOTICED * sample.compared):
+        some = [f"{names[copy]} (of {names[first]})" for copy, first in copies[:NAMED_COPIES]]
+        notes.append(
+            f"{len(copies):,} of {sample.compared:,} documents nearly repeat an earlier one, such "
+            f"as {', '.join(some)}: "
+            + (
+                "they were set aside in the search for topics"
+                if grouped
+                else "a topic may describe what is repeated; keep one of each unless repetition "
+                "matters"
+            )
+        )
     return notes
 
 
@@ -323,7 +347,7 @@ def from_groups(
     counts: WordCounts, settings: TopicSettings, options: dict[str, Any], spectrum: WordSpectrum
 ) -> Found:
     """Find topics from groups of documents, and factorize the documents by these topics."""
-    found = grouped_topics(counts, spectrum)
+    found = with_prior(counts, spectrum, shares_by_groups(spectrum, sample_of(counts)))
     fit = factorized_by(found.topics, counts, options)
     return Found(fit, found.topics, settings, prior=found.prior, word_shares=found.shares)
 
@@ -357,7 +381,8 @@ def topics_again(matrix: sp.csr_array, settings: TopicSettings) -> NDArray[np.fl
     counts = counts.of_words(columns)
     if settings.found_by == GROUPS:
         assert settings.n_topics is not None
-        shares = shares_by_groups(topic_spectrum(counts, settings.n_topics), share=0.5)
+        half = sample_of(counts, share=0.5)  # of many documents, as large a share is grouped
+        shares = shares_by_groups(topic_spectrum(counts, settings.n_topics), half)
         found = topics_of(shares, counts.frequencies)
     else:
         quiet = {"random_state": 0, "certify": False}

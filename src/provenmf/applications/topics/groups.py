@@ -2,7 +2,8 @@
 
 Anchor words are extreme points. In raw texts the most extreme words belong to signatures, tables,
 quoted headers and families of near-duplicates, so that k anchors cover a few odd corners and one
-topic is left with everything else. Groups of documents do not have this weakness.
+topic is left with everything else. Groups of documents do not have this weakness once repeated
+texts are set aside: words whose company is always the same few documents, and near copies.
 
 A document is a row of unit length by two weightings of its words: its counts times D U in the
 notation of `cooccurrence`, and its leading singular coordinates by tf-idf. Neither is better on all
@@ -41,8 +42,10 @@ from provenmf.applications.topics.cooccurrence import (
     word_spectrum,
 )
 from provenmf.applications.topics.corpus import (
+    Sample,
     WordCounts,
     as_word_counts,
+    sample_of,
     unit_documents,
     usable_words,
     whole_matrix,
@@ -70,7 +73,6 @@ class Settings:
     finer : groups of a fine grouping, for each topic; with 2, large subjects of TDT2 are divided.
     starts : random starts of k-means on the indicators; all others have one.
     rounds : of k-means, at most; few documents move after ten.
-    documents : grouped at most, drawn at random: linkage takes the square of their number.
     structure : mean silhouette below which groups have no substantial structure (Kaufman &
         Rousseeuw 1990, p. 88): then one large group beside small ones says little, and groups of
         similar size are taken.
@@ -80,14 +82,13 @@ class Settings:
     finer: int = 4
     starts: int = 10
     rounds: int = 30
-    documents: int = 2000
     structure: float = 0.25
 
 
 SETTINGS = Settings()
 
 
-def topics_of_groups(spectrum: WordSpectrum, k: int, share: float = 1.0) -> Floats:
+def topics_of_groups(spectrum: WordSpectrum, k: int, sample: Sample) -> Floats:
     """Return topics (k, n_words) from k groups of documents: the words of each group.
 
     Parameters
@@ -96,21 +97,15 @@ def topics_of_groups(spectrum: WordSpectrum, k: int, share: float = 1.0) -> Floa
         More coordinates than k (see `word_spectrum`).
     k : int
         Number of groups.
-    share : float, default=1
-        Of all documents, which are these: of many, as large a share is grouped.
+    sample : Sample
+        The documents to group.
     """
     counts, rng = spectrum.pairs.counts, np.random.default_rng(6)
-    used = np.flatnonzero(counts.lengths)
-    most = int(share * SETTINGS.documents)
-    if len(used) > most:
-        used = np.sort(rng.choice(used, most, replace=False))
-    sample = counts.take(used)
-    rows = np.asarray(sample @ (spectrum.pairs.scales[:, None] * spectrum.vectors))
-    vectors, values = leading_singular(
-        unit_documents(WordCounts(sample)).everything(), rows.shape[1]
-    )
+    own = sample.of(counts)
+    rows = np.asarray(own @ (spectrum.pairs.scales[:, None] * spectrum.vectors))
+    vectors, values = leading_singular(unit_documents(WordCounts(own)).everything(), rows.shape[1])
     members = np.eye(k)[group([rows.astype(np.float32), vectors * values], k, rng)]
-    sums = np.asarray((sample.T @ members).T) + UNSEEN
+    sums = np.asarray((counts.take(sample.documents).T @ members).T) + UNSEEN
     return np.asarray(sums / sums.sum(axis=1, keepdims=True))
 
 
@@ -338,15 +333,16 @@ def topic_numbers(
     n_judges = min(max(n_documents // 10, 30), 2000)
     matrix = whole_matrix(counts, "topic_numbers")
     held_out, rest = matrix[np.sort(order[:n_judges])], matrix[np.sort(order[n_judges:])]
-    frequencies = WordCounts(rest).frequencies
-    wide = word_spectrum(WordCounts(rest), tried[-1])
+    known = WordCounts(rest)
+    frequencies, sample = known.frequencies, sample_of(known)
+    wide = word_spectrum(known, tried[-1])
     most_wide = wide.vectors.shape[1]
     likelihoods, coherence = [], []
     for done, k in enumerate(tried):
         if progress is not None:
             progress(done, len(tried))
         width = min(4 * k, k + 60, most_wide)
-        groups = topics_of_groups(wide.along(np.eye(most_wide)[:, :width]), k)
+        groups = topics_of_groups(wide.along(np.eye(most_wide)[:, :width]), k, sample)
         shares = refined_shares(wide.pairs.counts, groups)
         topics = topics_of(shares, frequencies)
         likelihoods.append(_gains(held_out, topics))

@@ -197,15 +197,15 @@ def _infer(counts: sp.csr_array, topics: Reals, prior: Floats, out: Floats, sums
 def refined_shares(counts: WordCounts, topics: Floats) -> Floats:
     """Return p(topic | word) (n_words, k) after some steps of expectation and maximization.
 
-    Each step infers the topics of all occurrences (variational EM, Blei03, Section 5.3), and takes
-    medians of the words' shares (`median_shares`).
+    Each step infers the topics of all occurrences (variational EM, Blei03, Section 5.3); in the
+    end words get the medians of their shares (`median_shares`).
     """
     prior = np.full(len(topics), 1.0 / len(topics))
     for _ in range(STEPS):
         share_out = partial(shared_out, topics.astype(np.float32), prior)
-        shares = median_shares(counts.blocks.map_reduce(share_out) + UNSEEN)
-        topics = topics_of(shares, counts.frequencies)
-    return shares
+        gamma = counts.blocks.map_reduce(share_out) + UNSEEN
+        topics = topics_of(gamma / gamma.sum(axis=1, keepdims=True), counts.frequencies)
+    return median_shares(gamma)
 
 
 def shared_out(topics: NDArray[np.float32], prior: Floats, block: sp.csr_array) -> Floats:

@@ -44,7 +44,7 @@ from provenmf.applications.topics.cooccurrence import (
     number_of_topics,
     word_spectrum,
 )
-from provenmf.applications.topics.corpus import WordCounts, unit_documents
+from provenmf.applications.topics.corpus import Sample, WordCounts, unit_documents
 from provenmf.applications.topics.groups import topics_of_groups
 from provenmf.applications.topics.inference import (
     likeliest_prior,
@@ -113,13 +113,14 @@ def word_points(spectrum: WordSpectrum) -> WordPoints:
     return WordPoints(points, errors, n_documents)
 
 
-def anchor_candidates(words: WordPoints) -> NDArray[np.intp]:
+def anchor_candidates(words: WordPoints, boilerplate: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Select the words that may become anchors: the tenth with the smallest standard errors.
 
     Separable methods look for extreme rows, and among many rows of unequal noise the most extreme
     ones are the noisiest. There are at least 10 candidates for each topic, if there are such words.
+    Boilerplate would be extreme, too.
     """
-    usable = np.flatnonzero(np.isfinite(words.errors))
+    usable = np.flatnonzero(np.isfinite(words.errors) & ~boilerplate)
     number = max(len(usable) // 10, 10 * words.points.shape[1])
     return np.sort(usable[np.argsort(words.errors[usable], kind="stable")[:number]])
 
@@ -167,7 +168,7 @@ def count_problem(counts: WordCounts, spectrum: WordSpectrum, n_topics: int) -> 
             "together; use longer documents, or ignore fewer words (--max-share, "
             "--min-documents)"
         )
-    candidates = anchor_candidates(words)
+    candidates = anchor_candidates(words, counts.boilerplate)
     if len(candidates) < n_topics:
         raise InvalidInput(
             f"only {counted(len(candidates), 'word')} can become anchors of n_topics={n_topics} "
@@ -195,19 +196,11 @@ class CountTopics(NamedTuple):
     shares: Floats
 
 
-def shares_by_groups(spectrum: WordSpectrum, share: float = 1.0) -> Floats:
-    """Return p(topic | word) from groups of documents, one for each coordinate of the spectrum.
-
-    share : of all documents, which are these: of many, as large a share is grouped.
-    """
+def shares_by_groups(spectrum: WordSpectrum, sample: Sample) -> Floats:
+    """Return p(topic | word) from groups of documents, one for each coordinate of the spectrum."""
     k = spectrum.vectors.shape[1]
-    groups = topics_of_groups(spectrum.widened(min(3 * k, MOST_MORE)), k, share)
+    groups = topics_of_groups(spectrum.widened(min(3 * k, MOST_MORE)), k, sample)
     return refined_shares(spectrum.pairs.counts, groups)
-
-
-def grouped_topics(counts: WordCounts, spectrum: WordSpectrum) -> CountTopics:
-    """Find topics from groups of documents."""
-    return with_prior(counts, spectrum, shares_by_groups(spectrum))
 
 
 def topics_at(counts: WordCounts, problem: CountProblem, anchors: NDArray[np.intp]) -> CountTopics:

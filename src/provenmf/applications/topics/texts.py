@@ -35,6 +35,7 @@ Tokenizer: TypeAlias = Callable[[str], Iterable[str]]
 LONGEST_WORD = 100  # characters; what is longer is an attachment, and would widen every word
 CHUNK_CHARACTERS = 2**21
 FEWEST_CHUNKS = 4  # processes take a second to start
+NAMED = 6  # words that a note lists
 SHORT = 10  # median number of counted words below which documents say little about their topics
 NOTICED = 0.1  # share of texts, or of words, from which on a notice is given
 FEWEST_FUNCTION_WORDS = 0.1  # share of the stop words of a language in its texts; usually .3 to .5
@@ -54,15 +55,13 @@ _EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
 
 @cache
 def stop_word_lists() -> dict[str, frozenset[str]]:
-    """Return the stop words of each language: function words and common adverbs."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+    """Return the stop words of each language: function words and common adverbs.
 
+    The English ones are those of scikit-learn, whose module takes a tenth of a second to import.
+    """
     text = Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8")
-    lists = {"english": frozenset(ENGLISH_STOP_WORDS)}
-    for part in text.strip().split("\n\n"):
-        name, words = part.split(":\n", 1)
-        lists[name] = frozenset(words.split())
-    return lists
+    parts = (part.split(":\n", 1) for part in text.strip().split("\n\n"))
+    return {name: frozenset(words.split()) for name, words in parts}
 
 
 def stop_words_of(wanted: str | Sequence[str] | None) -> frozenset[str]:
@@ -406,6 +405,9 @@ def count_words(
     splitting = splitting_of(language, vocabulary, corpus, ngram_range, tokenizer)
     counter, names, notes = counted_texts(corpus, splitting, n_jobs, progress)
     words = chosen_words(counter, corpus, min_documents, max_share)
+    common = counter.vocabulary(max_share * counter.n_texts + 0.5, counter.n_texts)
+    if vocabulary is None and common:
+        said = (*said, f"{listed(common)} in more than {max_share:.0%} of the texts left out")
     matrix, known = counter.matrix(words), np.array(words, dtype=np.str_)
     if splitting.mail:  # what was written is counted, without header and attachments
         counter.signs -= Counter(mail=counter.signs["mail"], attachment=counter.signs["attachment"])
@@ -429,6 +431,12 @@ def counted_texts(
     notes: list[str] = []
     counter.add(corpus.texts(names, notes), n_jobs, progress)
     return counter, names, notes
+
+
+def listed(words: Sequence[str] | NDArray[np.str_]) -> str:
+    """Return the number of words and the first ones: "9 words (a, b, c, d, e, f, …)"."""
+    more = ", …" if len(words) > NAMED else ""
+    return f"{counted(len(words), 'word')} ({', '.join(map(str, words[:NAMED]))}{more})"
 
 
 def as_corpus(texts: Corpus | TextFile | Iterable[Any]) -> Corpus | TextFile:

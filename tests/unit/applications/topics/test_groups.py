@@ -19,6 +19,7 @@ from provenmf.applications.topics.groups import (
     topic_numbers,
 )
 from provenmf.applications.topics.solver import (
+    count_problem,
     misleads_anchors,
     noise_beside,
     topic_spectrum,
@@ -63,6 +64,26 @@ def test_families_of_near_duplicates_do_not_become_topics(seed):
     assert any("groups of documents" in note for note in found.notes)
     again = certify(counts, found).measures["relative_error"]
     assert again == pytest.approx(found.certificate.measures["relative_error"], rel=1e-5)
+
+
+def test_repeated_texts_are_set_aside_and_said():
+    """Also of counts: words whose company is always the same eight documents."""
+    counts, _ = raw_corpus(0)
+    known = WordCounts(counts)
+    boilerplate = np.arange(N_WORDS - 60, N_WORDS)
+    np.testing.assert_array_equal(np.flatnonzero(known.boilerplate), boilerplate)
+    vocabulary = [f"sign{w}" if w in boilerplate else f"word{w}" for w in range(N_WORDS)]
+    (note,) = (n for n in find_topics(counts, 5, vocabulary=vocabulary).notes if "company" in n)
+    assert note.startswith("60 words (sign") and "set aside in the search" in note
+    assert not WordCounts(topic_corpus(1000, 500, 5, random_state=0).counts).boilerplate.any()
+
+
+def test_boilerplate_is_no_anchor():
+    counts = topic_corpus(1000, 500, 5, word_concentration=0.05, random_state=0).counts.toarray()
+    lines = np.zeros((1000, 8))
+    lines[:90] = 60.0
+    known = WordCounts(np.hstack([counts, lines]))
+    assert count_problem(known, topic_spectrum(known, 5), 5).candidates.max() < 500
 
 
 def test_topics_are_numbered_by_size_and_their_documents_are_factorized():
