@@ -10,6 +10,7 @@ import numpy as np
 
 from provenmf.advice.diagnose import advised_methods, applies, relative_error
 from provenmf.advice.number import settled_number
+from provenmf.advice.peaks import peaks_note
 from provenmf.arguments import checked
 from provenmf.certificate import uniqueness
 from provenmf.data import as_blocks
@@ -149,6 +150,8 @@ def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
         several = {"n_init": SETTINGS.count_starts}
         return _because(task.fit("poisson", "poisson", several | options).factorization_, COUNTS)
     polished = _polished(task, options)
+    if options.keys() <= {*SHARED, "clip_negative"}:
+        polished = _with_peaks(polished, as_blocks(task.X))
     if options.keys() & ONLY_POLISHED:
         return _because(polished, "other methods have no fixed components and no penalties")
     if polished.certificate is None or polished.stop_reason is StopReason.INTERRUPTED:
@@ -207,6 +210,11 @@ def _polished(task: _Task, options: dict[str, Any]) -> Factorization:
         certificate = certificate.join(uniqueness.compare(fit, others))
     parameters = {**found.parameters, "certify": True}
     return replace(found, certificate=certificate, parameters=parameters)
+
+
+def _with_peaks(found: Factorization, blocks: Blocks) -> Factorization:
+    note = peaks_note(blocks, len(found.components))
+    return replace(found, notes=(*found.notes, note)) if note else found
 
 
 def _because(found: Factorization, reason: str) -> Factorization:
