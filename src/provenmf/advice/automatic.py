@@ -13,7 +13,7 @@ from provenmf.advice.number import settled_number
 from provenmf.advice.peaks import peaks_note
 from provenmf.arguments import checked
 from provenmf.certificate import uniqueness
-from provenmf.data import as_blocks
+from provenmf.data import Blocks, as_blocks
 from provenmf.data.door import are_counts
 from provenmf.errors import InvalidInput
 from provenmf.methods import CATALOGUE, estimator_class, make_estimator, options_of_method

@@ -39,6 +39,7 @@ def peaks_note(blocks: Blocks, k: int) -> str:
 
 
 def _in_order(matrix: NDArray[np.float64], k: int) -> bool:
+    """Return whether neighboring columns are alike; without, fits would be a waste of time."""
     columns = matrix.shape[1]
     if columns < LEAST_COLUMNS * k:
         return False
