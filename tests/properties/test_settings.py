@@ -17,6 +17,7 @@ from provenmf import (
     MERIT,
     SPA,
     MinVol,
+    PoissonNMF,
     choose_rank,
     confirm,
     diagnose,
@@ -82,6 +83,16 @@ def error_of_vertices():
     return unit_distances(averaged, MIXERS).max() / unit_distances(plain, MIXERS).max()
 
 
+def error_of_counts():
+    fit = PoissonNMF(3, n_init=3, certify=False, random_state=0).fit(TUMORS)
+    return unit_distances(fit.components_, SIGNATURES).max()
+
+
+def error_of_a_sampled_start():
+    fit = HALS(3, certify=False, random_state=0).fit(np.repeat(MIXED, 20, axis=0))
+    return fit.reconstruction_err_ / np.linalg.norm(np.repeat(MIXED, 20, axis=0))
+
+
 CASES = {
     "certificate.judging": (unconfirmed, 0.0),
     "methods.and_descent.adaptive": (error_of_and, 1e-6),
@@ -94,6 +105,8 @@ CASES = {
         0.0,
     ),
     "methods.separable.vertices": (error_of_vertices, 1.0),
+    "methods.poisson.solver": (error_of_counts, 0.06),
+    "methods.alternating.starts": (error_of_a_sampled_start, 0.01),
     "methods.min_vol.solver": (
         lambda: unit_distances(
             MinVol(3, certify=False, random_state=0).fit(CAPPED @ PROFILES).components_, PROFILES

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from provenmf.errors import InvalidInput
 from provenmf.results import StopReason, Trace
-from provenmf.signals import OnInterrupt, interrupted, interruption
+from provenmf.signals import interrupted
 
 if TYPE_CHECKING:
     from provenmf.methods.checkpoint import Keeper
@@ -30,8 +30,8 @@ class Run:
     """Iterate, record and stop.
 
     ``for iteration in run`` counts 0, 1, … until `stop` is called, `max_iter` is reached, the
-    callback returns True, or the user interrupts and on_interrupt="return" asks for the best result
-    so far: then the iteration under way finishes.
+    callback returns True, or the user interrupts a fit that is to return its best result so far
+    (`signals.interruption`): then the iteration under way finishes.
 
     A solver that can resume passes its state to `keeps` and, if `saved` is not None, restores it
     from there before the loop; everything else about checkpoints happens here.
@@ -43,8 +43,6 @@ class Run:
     verbose : 0 is silent; 1 logs every iteration to the logger "provenmf", and shows it on standard
         error if the program has not set up logging.
     name : of the solver, for the log and the checkpoint.
-    on_interrupt : "raise" raises KeyboardInterrupt on Ctrl-C; "return" ends the loop, and a second
-        Ctrl-C raises. An estimator decides this for its whole fit, runs included.
     """
 
     def __init__(
@@ -54,7 +52,6 @@ class Run:
         callback: Callback | None = None,
         verbose: int = 0,
         name: str = "",
-        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.max_iter = max_iter
         self.stop_reason = StopReason.UNKNOWN
@@ -65,7 +62,6 @@ class Run:
         self._name = name
         self._rows: list[dict[str, float]] = []
         self._started = time.perf_counter()
-        self._on_interrupt = on_interrupt
         keeper = present_keeper.get()
         self._file = None if keeper is None else keeper.next_run(name)
         self._state: Callable[[], Mapping[str, Any]] | None = None
@@ -97,15 +93,14 @@ class Run:
     def __iter__(self) -> Iterator[int]:
         self.saved = None  # the solver has restored it: do not hold its arrays twice
         resumed_at = self._done
-        with interruption(self._on_interrupt):
-            while not self.stop_reason and self._done < self.max_iter:
-                yield self._done
-                self._done += 1
-                if interrupted() and not self.stop_reason:
-                    self.stop(StopReason.INTERRUPTED)
-                self._save_if_due()
-            if not self.stop_reason:
-                self.stop(StopReason.MAX_ITER)
+        while not self.stop_reason and self._done < self.max_iter:
+            yield self._done
+            self._done += 1
+            if interrupted() and not self.stop_reason:
+                self.stop(StopReason.INTERRUPTED)
+            self._save_if_due()
+        if not self.stop_reason:
+            self.stop(StopReason.MAX_ITER)
         if self._file is not None:
             cut_short = self.stop_reason in (StopReason.INTERRUPTED, StopReason.CALLBACK)
             self._file.ended(cut_short=cut_short, iterated=self._done > resumed_at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,19 @@ from provenmf.methods.certify import estimator_of
 from provenmf.results import Factorization
 from provenmf.results.estimates import Evidence
 
-MOST_ROWS = 20_000  # rows of a random sample of larger data
-NEIGHBORS = 2000  # rows whose residuals are compared with those of the next row
-NEIGHBORING_ENTRIES = 4_000_000  # of these rows
-PERMUTATIONS = 199  # more alike than in all of them by chance: one time in 200
-ALIKE_NEIGHBORS = 0.05  # correlations below this narrow an interval by less than 5 %
+
+@dataclass(frozen=True)
+class Settings:
+    """How many rows are compared, and from which likeness on neighbors count as dependent."""
+
+    most_rows: int = 20_000  # of a random sample of larger data
+    neighbors: int = 2000  # rows whose residuals are compared with those of the next row
+    entries: int = 4_000_000  # of these rows
+    permutations: int = 199  # more alike than in all of them by chance: one time in 200
+    alike: float = 0.05  # correlations below this narrow an interval by less than 5 %
+
+
+SETTINGS = Settings()
 
 
 def evidence_on_rows(
@@ -44,9 +52,9 @@ def evidence_on_rows(
     if isinstance(blocks, ObservedBlocks):
         return without_judgement(k, n, HAS_MISSING, {"noun": noun, "row": row})
     chosen = np.arange(n)
-    if n > MOST_ROWS:
+    if n > SETTINGS.most_rows:
         rng = np.random.default_rng(random_state)
-        chosen = np.sort(rng.choice(n, MOST_ROWS, replace=False))
+        chosen = np.sort(rng.choice(n, SETTINGS.most_rows, replace=False))
     data = blocks.take(chosen) if len(chosen) < n else blocks.everything()
     estimator = estimator_of(result)
     quiet = {"n_components": k, "certify": False, "n_init": 1, "callback": None, "verbose": 0}
@@ -79,7 +87,8 @@ def dependence_of_rows(
     `rows` of the factorized matrix; of equal rows, which judge together anyway, the first counts.
     """
     some = np.sort(np.unique(equal_rows(data), return_index=True)[1])
-    some = some[: max(2, min(NEIGHBORS, NEIGHBORING_ENTRIES // data.shape[1]))]
+    most = min(SETTINGS.neighbors, SETTINGS.entries // data.shape[1])
+    some = some[: max(2, most)]
     if len(some) < 2:
         return ""
     left = as_dense(data[some]) - result.weights[rows[some]] @ result.components
@@ -91,7 +100,7 @@ def dependence_of_rows(
         return float(gram[order[:-1], order[1:]].mean())
 
     similar = alike(order)
-    chance = max(alike(rng.permutation(order)) for _ in range(PERMUTATIONS))
-    if similar <= max(chance, ALIKE_NEIGHBORS):
+    chance = max(alike(rng.permutation(order)) for _ in range(SETTINGS.permutations))
+    if similar <= max(chance, SETTINGS.alike):
         return ""
     return f"Neighboring {row}s have similar residuals (correlation {similar:.2f})"

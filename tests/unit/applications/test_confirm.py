@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from provenmf import HALS, SPA, InvalidInput, confirm, find_communities
 from provenmf.cli.main import app
+from provenmf.methods import unseen_rows
 from provenmf.methods.unseen_rows import dependence_of_rows
 from provenmf.results import ErrorBars
 
@@ -50,7 +51,7 @@ def test_one_row_per_group_is_as_without_groups():
 
 
 def test_a_sample_of_many_rows_is_said(monkeypatch):
-    monkeypatch.setattr("provenmf.methods.unseen_rows.MOST_ROWS", 100)
+    monkeypatch.setattr(unseen_rows, "SETTINGS", unseen_rows.Settings(most_rows=100))
     found = confirm(ROWS, fitted(ROWS), groups=np.arange(200))
     assert found.certificate.evidence.sampled_from == 200
     assert found.certificate.evidence.n_units == 100

@@ -12,6 +12,7 @@ from provenmf import SPA
 from provenmf.methods import CATALOGUE, make_estimator
 from provenmf.methods.run import Run
 from provenmf.results import StopReason
+from provenmf.signals import interruption
 
 pytestmark = pytest.mark.filterwarnings("ignore::provenmf.errors.DegenerateData")
 DATA = np.random.default_rng(0).random((50, 12))
@@ -37,9 +38,8 @@ def test_callback_sees_rows_and_can_stop():
 
 
 def test_a_second_interruption_is_raised():
-    run = Run(10, on_interrupt="return")
-    with pytest.raises(KeyboardInterrupt):
-        for _ in run:
+    with pytest.raises(KeyboardInterrupt), interruption("return"):
+        for _ in Run(10):
             os.kill(os.getpid(), signal.SIGINT)
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -83,7 +83,7 @@ def find_signatures(
         reference.ordered(table.channels, CATALOGUE)
     check_number("n_signatures", n_signatures, min(values.shape), "tumors and channels")
     with interruption(on_interrupt):
-        run = Run(sys.maxsize, callback=callback, name="signatures", on_interrupt=on_interrupt)
+        run = Run(sys.maxsize, callback=callback, name="signatures")
         answer = _found(table, values, n_signatures, run)
         if reference is not None:
             answer = answer.compared_with(reference)

@@ -55,6 +55,7 @@ from provenmf.linalg.nnls import Constraint, Penalties
 from provenmf.linalg.products import transposed_product
 from provenmf.linalg.storage import as_dense, stored_values
 from provenmf.methods.alternating.starts import (
+    SETTINGS,
     Init,
     components_from_sample,
     start_factors,
@@ -252,9 +253,9 @@ def starting_factors(
     full = blocks.filled() if isinstance(blocks, ObservedBlocks) else blocks
     if sample_first and isinstance(init, str) and n_components:
         if worth_sampling(full, n_components):
-            # The optimum of a sample is not that of all the data: it need not be solved better.
+            ends = {"tol": SETTINGS.tol, "window": SETTINGS.window}
             constraint = "simplex" if closed else "nonnegative"
-            solve = partial(hals, sample_first=False, tol=1e-3, window=5, constraint=constraint)
+            solve = partial(hals, sample_first=False, constraint=constraint, **ends)
             init = components_from_sample(full, n_components, init, solve, rng)
     weights: NDArray[np.floating] | None
     if from_columns and isinstance(init, str):

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 import numpy as np
@@ -47,7 +48,20 @@ Pair = tuple[NDArray[np.floating] | None, NDArray[np.floating]]
 NAMES = get_args(Name)
 SolveSample = Callable[..., Solution]
 FINDS_NUMBER = ("cones", "spa")
-SAMPLE_ENTRIES = 5_000_000  # of the rows that are gathered: 40 MB in double precision
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The sample on which large data are factorized first, chosen on TDT2 and planted data."""
+
+    one_in: int = 5  # rows, and columns
+    per_component: int = 10  # rows and columns, at the least
+    entries: int = 5_000_000  # of the rows that are gathered: 40 MB in double precision
+    tol: float = 1e-3  # its optimum is not that of all the data: it need not be solved better
+    window: int = 5
+
+
+SETTINGS = Settings()
 
 
 def start_components(
@@ -213,11 +227,12 @@ def sample_size(blocks: Blocks, n_components: int) -> tuple[int, int]:
     """Return rows and columns of the sample: a fifth, and at least 10 per component.
 
     Its rows are gathered in this process with all their columns, so there are no more of them than
-    `SAMPLE_ENTRIES` allows.
+    the allowed entries.
     """
-    rows, columns = (min(size, max(10 * n_components, size // 5)) for size in blocks.shape)
-    allowed = SAMPLE_ENTRIES * blocks.n_rows // max(1, blocks.stored_entries)
-    return min(rows, max(10 * n_components, allowed)), columns
+    least = SETTINGS.per_component * n_components
+    rows, columns = (min(size, max(least, size // SETTINGS.one_in)) for size in blocks.shape)
+    allowed = SETTINGS.entries * blocks.n_rows // max(1, blocks.stored_entries)
+    return min(rows, max(least, allowed)), columns
 
 
 def worth_sampling(blocks: Blocks, n_components: int) -> bool:

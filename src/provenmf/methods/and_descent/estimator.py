@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Annotated
 
@@ -120,17 +120,6 @@ class AND(Factorizer):
     tol: NotNegative = 1e-10
     random_state: Seed = None
 
-    def _rule(self) -> StageRule:
-        return StageRule(
-            schedule=self.schedule,
-            alpha=self.alpha,
-            decay=self.decay,
-            n_steps=self.n_steps,
-            step_size=self.step_size,
-            scale_rows=self.scale_rows,
-            project_start=not isinstance(self.init, str),
-        )
-
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
         """Return the components to start from, at most as many as rows or columns."""
         wanted = self._number_wanted(min(blocks.shape), "rows or columns of X")
@@ -141,7 +130,10 @@ class AND(Factorizer):
         return start
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        return self._call(and_descent, blocks, self._start(blocks, rng), rule=self._rule())
+        names = [field.name for field in fields(StageRule) if hasattr(self, field.name)]
+        given = {name: getattr(self, name) for name in names}
+        rule = StageRule(**given, project_start=not isinstance(self.init, str))
+        return self._call(and_descent, blocks, self._start(blocks, rng), rule=rule)
 
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)

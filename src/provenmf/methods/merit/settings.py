@@ -24,6 +24,9 @@ class Settings:
     # squared residual. Experiment (middle points, 7 to 12 dB): lower ones lose anchors to SPA in
     # Gaussian noise, higher ones to pushed middle points of Fig. 2.
     greedy_share: float = 0.97
+    # Anchors are enough for a start if they leave at most this multiple of the noise that the most
+    # anchors leave.
+    plausible: float = 1.3
     # For the number of anchors: halvings of the penalty on its path; by how much the maxima must
     # drop behind the anchors; by what factor distances must. Experiment: pure noise stays below.
     path_steps: int = 20

@@ -168,7 +168,7 @@ def plausible_start(found: Start) -> Start:
     noise = found.squared_residuals.mean() / (d - most / 2)
     for k in (size for size in SIZES if size < most):
         fewer = found.by(found.anchors[:k])
-        if fewer.squared_residuals.mean() <= 1.3 * noise * (d - k / 2):
+        if fewer.squared_residuals.mean() <= settings.SETTINGS.plausible * noise * (d - k / 2):
             return fewer
     return found
 

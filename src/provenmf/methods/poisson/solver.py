@@ -16,6 +16,7 @@ end where that does not raise the divergence.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
 from typing import NamedTuple
@@ -32,11 +33,19 @@ from provenmf.results import Solution, StopReason
 
 Floats = NDArray[np.float64]
 
-FLOOR = 1e-10  # of a factor, as a share of its mean at the start
-WINDOW = 5  # iterations over which the decrease is judged
-TRIAL = 100  # iterations of another start; after 50 the order still changes on tumours
+
+@dataclass(frozen=True)
+class Settings:
+    """When a run ends and which start goes on, chosen on counts of words and mutations."""
+
+    floor: float = 1e-10  # of a factor, as a share of its mean at the start
+    window: int = 5  # iterations over which the decrease is judged
+    trial: int = 100  # iterations of another start; after 50 the order still changes on tumors
+    clearly: float = 1e-4  # share by which another start must be better
+
+
+SETTINGS = Settings()
 OTHER_STARTS: tuple[Init, ...] = ("random-rows", "random")
-CLEARLY = 1e-4  # share by which another start must be better
 EXACT = 64 * np.finfo(np.float64).eps  # divergence over the sum of the data, from rounding alone
 
 
@@ -74,7 +83,9 @@ def poisson_nmf(
     start = starting_factors(counts, n_components, init, rng)
     notes: tuple[str, ...] = ()
     if n_init > 1 and isinstance(init, str) and counts.held and start.features.shape[1] > 1:
-        start, notes = best_start(counts, start, init, n_init - 1, min(TRIAL, max_iter), tol, rng)
+        start, notes = best_start(
+            counts, start, init, n_init - 1, min(SETTINGS.trial, max_iter), tol, rng
+        )
     run = Run(max_iter, callback=callback, verbose=verbose, name="PoissonNMF")
     found = descend(counts, start, run, tol)
     components = refuse_nan(without_floor(counts, *found)).T
@@ -105,7 +116,7 @@ def best_start(
     ]
     ends = [counts.divergence(weights, features) for weights, features, _ in tried]
     best = int(np.argmin(ends))
-    if ends[best] >= (1 - CLEARLY) * ends[0]:
+    if ends[best] >= (1 - SETTINGS.clearly) * ends[0]:
         return tried[0], ()
     note = (
         f"{len(starts)} starts: after {iterations} iterations the divergence from init={name!r} "
@@ -185,7 +196,7 @@ def starting_factors(
     balance = float(np.sqrt(mean(weights) / components.mean()))
     weights = weights.map(lambda rows: rows / balance)
     features = np.ascontiguousarray(components.T) * balance
-    return Factors(weights, features, FLOOR * float(features.mean()))
+    return Factors(weights, features, SETTINGS.floor * float(features.mean()))
 
 
 def raised(factor: Floats, mean: float) -> Floats:
@@ -199,10 +210,11 @@ def beyond(new: Floats, last: Floats, length: float, floor: float) -> Floats:
 
 
 def settled(divergences: list[float], tol: float) -> bool:
-    """Return whether WINDOW successful iterations gained less than `tol` of the divergence."""
-    if len(divergences) <= WINDOW + 1:
+    """Return whether the last successful iterations gained less than `tol` of the divergence."""
+    window = SETTINGS.window
+    if len(divergences) <= window + 1:
         return False
-    return divergences[-1 - WINDOW] - divergences[-1] <= tol * abs(divergences[-1])
+    return divergences[-1 - window] - divergences[-1] <= tol * abs(divergences[-1])
 
 
 def without_floor(counts: Counts, weights: Rows, features: Floats, floor: float) -> Floats:

@@ -66,7 +66,6 @@ def test_more_components_than_singular_vectors(init):
 def test_a_sample_of_large_data_gathers_a_bounded_number_of_entries(monkeypatch):
     blocks = as_blocks(np.ones((1000, 100)))
     assert starts.sample_size(blocks, 4) == (200, 40)  # a fifth, at least 10 per component
-    monkeypatch.setattr(starts, "SAMPLE_ENTRIES", 12_000)
-    assert starts.sample_size(blocks, 4) == (120, 40)
-    monkeypatch.setattr(starts, "SAMPLE_ENTRIES", 100)
-    assert starts.sample_size(blocks, 4) == (40, 40)
+    for entries, rows in ((12_000, 120), (100, 40)):
+        monkeypatch.setattr(starts, "SETTINGS", starts.Settings(entries=entries))
+        assert starts.sample_size(blocks, 4) == (rows, 40)
