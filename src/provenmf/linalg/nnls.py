@@ -76,7 +76,7 @@ class Penalty:
         return gram + self.l2 * np.eye(len(gram)) if self else gram
 
     def with_cross(self, cross: NDArray[Any]) -> NDArray[Any]:
-        """Return their right-hand sides, for any rows."""
+        """Return the right-hand sides of the normal equations, for any rows."""
         return np.asarray(cross - cross.dtype.type(self.l1)) if self else cross
 
     def value(self, factor: Array) -> float:

@@ -61,7 +61,7 @@ def descend_observed_rows_in_place(
     l2: float,
     sweeps: int,
 ) -> None:
-    """Sweep over the coordinates of each row; one without an observed value stays."""
+    """Sweep over the coordinates of each row; rows without an observed value stay as they are."""
     n, k = rows.shape
     gram, cross = np.empty((k, k)), np.empty(k)
     for r in range(n):

@@ -91,7 +91,7 @@ def plain(array: Any, where: str = "X") -> Any:
 
 
 def _is_frame(array: Any) -> bool:
-    """Return whether each column has its own type; a pandas series has one for both names."""
+    """Return whether an array is a frame; a pandas series has `dtypes` too, but one axis."""
     return hasattr(array, "dtypes") and getattr(array, "ndim", 2) == 2
 
 

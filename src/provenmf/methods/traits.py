@@ -168,7 +168,7 @@ _MENTION = re.compile(
 
 
 def completed(text: str) -> str:
-    """Return the docstring with the shared descriptions in place of their mention.
+    """Insert the shared descriptions into a docstring that mentions their names.
 
     What follows "As in every estimator." is about the last of the names, or about `trace_`.
     """

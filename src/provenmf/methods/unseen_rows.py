@@ -81,7 +81,7 @@ def evidence_on_rows(
 def dependence_of_rows(
     data: Any, result: Factorization, rows: NDArray[np.intp], row: str = "row"
 ) -> str:
-    """Say whether the residuals of neighboring rows are more alike than those of any two rows.
+    """Return a sentence if neighboring rows have more similar residuals than chance explains.
 
     The mean cosine of neighbors is compared with that after random permutations. `data` are those
     `rows` of the factorized matrix; of equal rows, which judge together anyway, the first counts.

@@ -359,7 +359,7 @@ class Contest:
         return self.best.beats(self.first, 0.9)
 
     def winner(self, last: Candidate, reason: StopReason) -> tuple[Candidate, StopReason]:
-        """Return the candidate to take, `last` before any rest, and why the run ended with it."""
+        """Return the best candidate, with `last` the final one, and why the run ended with it."""
         chosen, why = last, reason
         if self.at_rest is not None:
             chosen = self.at_rest

@@ -82,7 +82,7 @@ def certify(fit: Fit) -> Certificate:
 
 @dataclass(frozen=True)
 class Penalty:
-    """Weight, divided by the square of the unit, and smoothness of the penalty; weight as given."""
+    """The penalty of a run: weight in squared units of the fit, smoothness, weight as given."""
 
     lam: float
     mu: float
@@ -198,7 +198,7 @@ def check_theorem_1(e: Quantities, points: Explanation) -> Check:
 
 @dataclass(frozen=True, eq=False)
 class PathQuantities:
-    """Measured along the path of Algorithm 1 from C = 0, before each step (t) and of each row (l).
+    """Quantities along the path of Algorithm 1 from C = 0, for each step t and row l.
 
     gaps : (T, n), how far the smallest entry of W Wᵀ (c_l H - h_l) / ||c_l H - h_l|| is below the
         second smallest; the least of them is nu of Eq. (16). Zero where c_l uses other rows than
@@ -366,7 +366,7 @@ def check_theorem_2(e: Quantities, path: PathQuantities | None) -> Check:
 
 
 def check_theorem_4(e: Quantities, penalty: Penalty, path: PathQuantities | None) -> Check:
-    """Check Eq. (22) with psi of the path; without one, its term is left out, which is easier."""
+    """Check Eq. (22) with psi of the path; without a path, check it without the term of psi."""
     lam = penalty.lam
     spread = max(2 * (e.d - 0.5) ** 2, 2 * (0.5 - 1 / e.k) ** 2) + 0.5
     curvature = (spread + 2 * math.sqrt(spread) + 5) * e.largest_singular_value**2 / 2

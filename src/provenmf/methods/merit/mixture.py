@@ -117,7 +117,7 @@ class Penalties:
         return self.lam * float((self.top + self.mu * np.log(self.mass / self.n)).sum())
 
     def of_absent_rows(self) -> Floats:
-        """Return y of a row that does not use the column: 1/n if none does, else nearly zero."""
+        """Return the slope of phi_mu for rows that do not use a column: 1/n if no row does."""
         return np.asarray(np.exp(-self.top / self.mu) / self.mass)
 
 

@@ -135,7 +135,7 @@ def fitting_penalty(
 def reading_at(
     lam: float, dictionary: Indices, maxima: Floats, blocks: Blocks, sample: Block
 ) -> Reading:
-    """Read off the rows before the largest drop of the maxima, and the noise that they leave.
+    """Return the rows before the largest drop of the sorted maxima, and the noise that they leave.
 
     At most half of the rows: with more of them, an explanation would be no shorter than the data.
     """

@@ -269,7 +269,7 @@ def iterate(problem: Problem, mixture: Mixture, steps: Steps, run: Run) -> None:
 
 
 def sweep(mixture: Mixture, penalties: Penalties, bids: Bids, tolerance: float, steps: int) -> None:
-    """Make at most `steps` pairwise steps in every row that gain more than `tolerance`.
+    """Make up to `steps` pairwise steps in every row, each of which gains more than `tolerance`.
 
     With the largest entry of each column of C as its cap, the objective is that of the fit plus lam
     times the sum of the caps. Rows know of each other through the caps alone, and few change one:

@@ -201,7 +201,7 @@ def candidate_rows(start: Start, size: int, rng: np.random.Generator) -> Indices
 
 
 def extreme_counts(blocks: Blocks, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Count for each row the random directions, both ways, in which it is the extreme one."""
+    """Count the random directions, and their opposites, in which each row is extreme."""
     number = settings.SETTINGS.directions
     directions = rng.standard_normal((blocks.n_columns, number)).astype(np.float32)
     origin = blocks.take(np.zeros(1, dtype=np.intp))  # else a common offset would cost digits

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 
 class Excess(NamedTuple):
-    """Divergences of rows, and what the bounds for rows and for columns need.
+    """Divergences of rows, and the sums behind the lower bounds for rows and columns.
 
     rows : divergence of each row (n,), infinite where a product vanishes and the count does not.
     log_sizes : sum_j x_j |log(x_j / u_j)| of each row, which rounding errors are shares of.

@@ -143,7 +143,7 @@ class Scores(Protocol):
 
 
 class FarthestRows:
-    """Rows by their scores, where few rows need to be measured again for each choice.
+    """A pool of the rows with the largest scores: few rows are measured again for each choice.
 
     Parameters
     ----------

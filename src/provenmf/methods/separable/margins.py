@@ -494,7 +494,7 @@ def obstacle(points: Explanation) -> str:
 def margins_of(
     points: Explanation, noise: Floats | None = None, radius: Floats | None = None
 ) -> Margins:
-    """Measure margins; by default rows within a tenth of the typical residual count as the same.
+    """Measure margins; rows within a tenth of the typical residual count as copies by default.
 
     The radius stays below half the least distance of two anchors: balls around them are disjoint.
     """
