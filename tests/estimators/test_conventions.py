@@ -10,8 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from provenmf.advice.diagnose import advised_methods
 from provenmf.errors import InvalidInput
-from provenmf.methods import CATALOGUE, estimator_class, make_estimator
+from provenmf.methods import CATALOGUE, estimator_class, make_estimator, methods
 from provenmf.methods.merit import settings
 from provenmf.methods.traits import constraints_of
 
@@ -100,10 +101,26 @@ def test_the_certificate_is_readable_in_80_columns(method):
         assert check.name in text and check.theorem in text  # nothing is cut off
 
 
-def test_auto_means_none(method):
+def test_auto_means_none_and_a_number_that_nobody_gave_is_noted(method):
     X = separable_data()
-    none, auto = make(method, None).fit(X), make(method, "auto").fit(X)
+    none, auto, given = (make(method, number).fit(X) for number in (None, "auto", 2))
     np.testing.assert_array_equal(none.components_, auto.components_)
+    said = " ".join(none.factorization_.notes)  # found by the method or by its start
+    assert f"took {none.n_components_}" in said and "provenmf rank" in said
+    assert "provenmf rank" not in " ".join(given.factorization_.notes)
+
+
+def test_anchors_are_rows_of_the_data(method):
+    X = separable_data()
+    model = make(method).fit(X)
+    rows = hasattr(model, "anchors_") and np.array_equal(X[model.anchors_], model.components_)
+    assert rows == model.traits.anchors
+
+
+def test_methods_are_chosen_by_their_traits():
+    assert set(methods(anchors=True)) == {"spa", "xray", "merit", "fast_anchor", "fast_gradient"}
+    assert "xray" not in methods(anchors=True, negative_data=True)
+    assert advised_methods() == ["cones", "spa", "merit", "and_descent"]
 
 
 def test_nothing_is_left_of_an_earlier_fit(method):
@@ -230,12 +247,15 @@ def test_random_state_decides_what_is_drawn(method, monkeypatch):
 
 def test_bad_data_are_refused(method, tmp_path):
     X = separable_data()
-    for bad in (np.inf,) if make(method).traits.missing_values else (np.nan, np.inf):
+    for bad, words in ((np.nan, "NaN in 1 entries.*use HALS or ANLS"), (np.inf, "infinity")):
         spoilt = X.copy()
         spoilt[3, 2] = bad
         np.save(tmp_path / "spoilt.npy", spoilt)
         for data in (spoilt, tmp_path / "spoilt.npy"):
-            with pytest.raises(ValueError, match="NaN|infinity"):
+            if bad is np.nan and make(method).traits.missing_values:
+                assert np.isfinite(make(method).fit(data).factorization_.weights).all()
+                continue
+            with pytest.raises(InvalidInput, match=words):
                 make(method).fit(data)
     for data in (X[0], X.astype(complex), np.full((4, 4), "a"), np.ones((0, 3)), X[:, :0]):
         with pytest.raises(InvalidInput):

@@ -12,6 +12,7 @@ from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.methods.merit import solver as module
 from provenmf.methods.merit.mixture import Mixture
 from provenmf.methods.merit.solver import merit
+from provenmf.methods.min_vol.solver import onto_simplex
 from provenmf.signals import interruption
 
 
@@ -104,14 +105,6 @@ def test_penalty_rules_of_the_paper(rule, factor):
     assert solve(X, 4, lam=rule, max_iter=2).state.lam == pytest.approx(expected)
 
 
-def project_to_simplex(rows):
-    """The nearest point of the simplex to each row: its entries above a common level."""
-    ordered = -np.sort(-rows, axis=1)
-    levels = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, rows.shape[1] + 1)
-    last = np.count_nonzero(ordered > levels, axis=1) - 1
-    return np.maximum(rows - levels[np.arange(len(rows)), last][:, None], 0)
-
-
 def optimum(X, lam):
     """min f for mu -> 0 by accelerated projected gradient on a finely smoothed penalty."""
     n = len(X)
@@ -124,7 +117,7 @@ def optimum(X, lam):
         for _ in range(1500):
             weight = np.exp((look - look.max(axis=0)) / mu)
             step = look @ gram - gram + lam * weight / weight.sum(axis=0)
-            new = project_to_simplex(look - rate * step)
+            new = onto_simplex(look - rate * step)
             following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
             look, C, momentum = new + (momentum - 1) / following * (new - C), new, following
             best = min(best, 0.5 * np.sum((X - C @ X) ** 2) + lam * C.max(axis=0).sum())
