@@ -147,7 +147,7 @@ def test_objects_are_not_saved(factorization, tmp_path):
 
 
 def test_evidence_must_speak_of_all_components():
-    evidence = Evidence(("confirmed",) * 2, (0.001,) * 2, (1.0, None))
+    evidence = Evidence(("confirmed",) * 2, (0.001,) * 2, (1.0, None), found_again=(True,) * 2)
     with pytest.raises(InvalidInput, match="different numbers"):
         replace(evidence, distances=())
     fit = Factorization("spa", np.ones((5, 3)), np.ones((3, 4)))

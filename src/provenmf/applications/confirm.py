@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from provenmf.arguments import checked
 from provenmf.budget import blas_limited_to
 from provenmf.certificate.evidence import (
+    SPLITS,
     Halves,
     combine,
     confirm_components,
@@ -160,6 +162,7 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
         noun="material",
         row="pixel",
         unit="tile" if tiles else "group",
+        splits=SPLITS,  # spectra are found in less time than they were chosen among ways
         random_state=seed,
     )
 
@@ -174,7 +177,8 @@ def _tumors(counts: Any, result: Any, groups: Any, seed: int) -> Evidence:
 
     def find(rows: NDArray[np.intp]) -> Floats:
         part = values[rows]
-        return extract(part[part.any(axis=1)], result.n_components)[1].signatures
+        used = part[part.any(axis=1)]
+        return extract(used, result.n_components, searches=1)[1].signatures  # more change little
 
     return confirm_components(
         values,
@@ -209,25 +213,30 @@ def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
     adjacency = sp.csr_array(as_graph(graph).adjacency, dtype=np.float64)
     n, k = adjacency.shape[0], result.memberships.shape[1]
     units = np.arange(n)
-    words = {"measure": "%", "entries": "memberships", "noun": "community", "row": "node"}
+    words: dict[str, Any] = {
+        "measure": "%",
+        "entries": "memberships",
+        "noun": "community",
+        "row": "node",
+    }
     if n < 20 * k:
         reason = f"{n} nodes are too few to find {k} communities in half of them"
         return without_judgement(k, n, reason, words)
     rng = np.random.default_rng(seed)
     halves = split_units(units, rng)
-    versions, log_e = [], []
+    versions, judges = [], []
     for half, other in (halves, halves[::-1]):
         inside = sp.csr_array(adjacency[half][:, half])
         members = memberships_again(inside, k, result.memberships_from)
         profiles = np.asarray((inside.T @ members).T)
         toward = sp.csr_array(adjacency[:, half])
-        log_e.append(log_evalues(toward, profiles, half, other, units, Counts, rng))
+        judges.append(partial(log_evalues, toward, profiles, half, other, units, Counts, rng))
         shares = posterior_shares(toward, profiles)
         shares[half] = members
         versions.append(np.ascontiguousarray(shares.T))
     return combine(
         np.ascontiguousarray(np.asarray(result.memberships, dtype=np.float64).T),
-        [Halves(versions, log_e)],
+        [Halves(versions, lambda side, _, *asked: judges[side](*asked))],
         n,
         ways=3,  # eigenvectors, labels and shares of links
         distance=lambda a, b: 100.0 * float(np.abs(a - b).sum() / max(a.sum() + b.sum(), 1e-300)),

@@ -20,7 +20,8 @@ half found. A component that helps in both halves but is another one in each is 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,15 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from provenmf.certificate.judging import Counts, Floats, LossOf, Reals, Rows, cosines, log_evalues
+from provenmf.certificate.judging import (
+    Counts,
+    Floats,
+    LossOf,
+    Reals,
+    Rows,
+    cosines,
+    log_evalues,
+)
 from provenmf.errors import InvalidInput, counted
 from provenmf.results.estimates import LEVEL, Evidence
 
@@ -37,9 +46,11 @@ Distance = Callable[[Floats, Floats], float]
 
 FEWEST_UNITS = 20  # rows or groups; with fewer no component could be confirmed
 HAS_MISSING = "the data have missing entries; fill them in or leave out their rows"
-SPLITS = 3  # averaged for at most this many units and entries, where they take seconds
-FEW_UNITS, ENTRIES = 500, 20_000_000
+# Splits that are averaged for at most so many units, and entries times components: there even
+# three take little time. More of either cost more than the fit.
+SPLITS, FEW_UNITS, LITTLE_WORK = 3, 500, 2_000_000
 ALIKE = 0.8  # cosine of what two halves show, as for resampled components
+BEYOND_DOUBT = 0.001  # error probability from which no more rows are asked
 
 
 def confirm_components(
@@ -88,8 +99,9 @@ def confirm_components(
     ways : int
         Ways to find components among which the whole data have chosen for `find`.
     splits : int, optional
-        How many times the rows are split in halves: by default three times up to 500 rows or
-        groups (20 million entries), where one split leaves much to chance, and once beyond.
+        How many times the rows are split in halves, at most: by default three times up to 500 rows
+        or groups (2 million entries times components), where one split leaves much to chance, and
+        once beyond. If the first leaves no doubt of any component, it is the only one.
     random_state : int
         Seed of the splits.
 
@@ -112,90 +124,114 @@ def confirm_components(
     rng = np.random.default_rng(random_state)
     if not losses:
         losses = [Counts if (_are_counts(data) if counts is None else counts) else Reals]
-    found = []
     if splits is None:
-        small = n_units <= FEW_UNITS and data.size <= ENTRIES  # of sparse data those stored
-        splits = SPLITS if small else 1
-    for _ in range(splits):
+        work = data.size * len(whole)  # of sparse data the entries stored
+        splits = SPLITS if n_units <= FEW_UNITS and work <= LITTLE_WORK else 1
+
+    def split() -> Halves:
         halves = split_units(units, rng)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # warnings of the answer itself have been shown
-                versions = [np.asarray(find(half), dtype=np.float64) for half in halves]
-        except InvalidInput as error:
-            reason = f"nothing was found in half of the {row}s ({error})"
-            return without_judgement(len(whole), n_units, reason, words)
-        log_e = [
-            _log_mean(
-                [log_evalues(data, version, half, other, units, loss, rng) for loss in losses]
-            )
-            for version, half, other in zip(versions, halves, halves[::-1])
-        ]
-        found.append(Halves(versions, log_e))
-    return combine(whole, found, n_units, ways=ways, distance=distance, **words)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # warnings of the answer itself have been shown
+            versions = [np.asarray(find(half), dtype=np.float64) for half in halves]
+
+        def judge(side: int, number: int, asked: Sequence[int], enough: float) -> Floats:
+            loss, rows = losses[number], (halves[side], halves[1 - side])
+            return log_evalues(data, versions[side], *rows, units, loss, rng, asked, enough)
+
+        return Halves(versions, judge)
+
+    try:
+        return combine(
+            whole,
+            (split() for _ in range(splits)),
+            n_units,
+            n_bets=(splits, len(losses)),
+            ways=ways,
+            distance=distance,
+            **words,
+        )
+    except InvalidInput as error:
+        reason = f"nothing was found in half of the {row}s ({error})"
+        return without_judgement(len(whole), n_units, reason, words)
 
 
 class Halves(NamedTuple):
-    """Components found in two halves of the rows, each with log e-values by the other half."""
+    """Components found in two halves of the rows, and who judges them.
+
+    `judge(side, loss, asked, enough)` returns log e-values of the components of one side that are
+    asked for, by the other half; `enough` is the one from which no more rows are needed.
+    """
 
     versions: Sequence[Floats]
-    log_e: Sequence[Floats]
+    judge: Callable[[int, int, Sequence[int], float], Floats]
 
 
 def combine(
     whole: Floats,
-    splits: Sequence[Halves],
+    splits: Iterable[Halves],
     n_units: int,
     *,
+    n_bets: tuple[int, int] = (1, 1),
     ways: int = 1,
     distance: Distance | None = None,
     **words: str,
 ) -> Evidence:
     """Match the versions of the halves with the whole and judge every component.
 
-    The e-values of all halves are averaged: over all components their sum has a mean ≤ k, however
-    versions are matched. A component is found again if most splits find it again.
+    The e-values of all splits, sides and losses are averaged: over all components their sum has a
+    mean ≤ k, however versions are matched. A component that the halves show differently is not
+    judged, and one that is beyond doubt not any more: what is left out counts as zero, and no
+    e-value is below. A component is found again if most splits find it again.
 
     Parameters
     ----------
     whole : array (k, d)
         Components of the whole answer, or whatever they are compared by.
-    splits : sequence of Halves
+    splits : iterable of Halves
         What the halves found, in the same coordinates.
+    n_bets : tuple of int
+        Number of splits and of losses.
     n_units, ways, distance, words
         As in `confirm_components`.
     """
-    matched = [_matched(whole, split, distance or _angle) for split in splits]
+    k, (n_splits, n_losses) = len(whole), n_bets
+    enough = np.log(2 * n_splits * n_losses * ways * k / BEYOND_DOUBT)
+    log_sums, matched = np.full(k, -np.inf), []
+    for halves in splits:
+        matches = _matched(whole, halves.versions, distance or _angle)
+        matched.append(matches)
+        for side, loss in product(range(2), range(n_losses)):
+            open_ones = [j for j in range(k) if matches[j].again and log_sums[j] < enough]
+            if open_ones:
+                places = [matches[j].places[side] for j in open_ones]
+                log_e = halves.judge(side, loss, places, enough)
+                log_sums[open_ones] = np.logaddexp(log_sums[open_ones], log_e)
+        if len(matched) == 1 and (log_sums >= enough).all():
+            break
 
     def judged(j: int) -> tuple[str, float, float | None, bool]:
-        log_e = [log for split in matched for log in split[j].log_e]
-        wrong = min(1.0, ways * len(whole) * float(np.exp(-_log_mean(log_e))))
-        again = 2 * sum(split[j].again for split in matched) > len(matched)
-        apart = [one for split in matched if (one := split[j].distance) is not None]
+        log_e = log_sums[j] - np.log(2 * n_splits * n_losses)
+        wrong = min(1.0, ways * k * float(np.exp(-log_e)))
+        again = 2 * sum(matches[j].again for matches in matched) > len(matched)
+        apart = [one for matches in matched if (one := matches[j].distance) is not None]
         word = "confirmed" if wrong <= LEVEL and again else "not confirmed"
         return word, wrong, float(np.median(apart)) if apart else None, again
 
-    judgements, probabilities, distances, again = zip(*map(judged, range(len(whole))))
+    judgements, probabilities, distances, again = zip(*map(judged, range(k)))
     found = judgements, probabilities, distances
     return Evidence(*found, n_units=n_units, found_again=again, **words)  # type: ignore[arg-type]
 
 
-def _log_mean(logs: Sequence[float] | Sequence[Floats]) -> Floats:
-    """Return the logarithm of the mean over the first axis."""
-    return np.asarray(np.logaddexp.reduce(logs) - np.log(len(logs)))
-
-
 class _Match(NamedTuple):
-    """Log e-values of the versions of a component, whether they are alike, and how far apart."""
+    """Where the versions of a component are, whether they are alike, and how far apart."""
 
-    log_e: Sequence[float] = (-np.inf, -np.inf)
+    places: tuple[int, ...] = ()
     again: bool = False
     distance: float | None = None
 
 
-def _matched(whole: Floats, halves: Halves, distance: Distance) -> list[_Match]:
+def _matched(whole: Floats, versions: Sequence[Floats], distance: Distance) -> list[_Match]:
     """Return the match of every component; an empty one if a half has fewer components."""
-    versions, log_e = halves
     places = [
         dict(zip(*map(np.ndarray.tolist, linear_sum_assignment(-cosines(whole, version)))))
         for version in versions
@@ -208,8 +244,7 @@ def _matched(whole: Floats, halves: Halves, distance: Distance) -> list[_Match]:
         here, there = (place[j] for place in places)
         nearest = alike[here, there] >= max(alike[here].max(), alike[:, there].max())
         again = bool(nearest and alike[here, there] >= ALIKE)
-        apart = distance(versions[0][here], versions[1][there])
-        return _Match((log_e[0][here], log_e[1][there]), again, apart)
+        return _Match((here, there), again, distance(versions[0][here], versions[1][there]))
 
     return [match(j) for j in range(len(whole))]
 

@@ -23,7 +23,7 @@ it stops. The clip c is chosen by the rows that found the components.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
@@ -60,7 +60,6 @@ class Settings:
     first: int = 125  # units that judge; then as many again as have judged, until beyond doubt
     fair: int = 1000  # that judge a component before it may be given up
     most: int = 8000  # of each half
-    beyond_doubt: float = 2e-5  # error probability from which no more rows are asked
     # Rows of the half that finds, to choose rivals and clip: fewer of more entries.
     trial_rows: tuple[int, int] = (100, 400)
     # Prior strengths tried in the half that finds, in counts: entries that vary far more than
@@ -128,34 +127,36 @@ def log_evalues(
     units: Indices,
     loss_of: LossOf,
     rng: np.random.Generator,
+    asked: Sequence[int],
+    enough: float,
 ) -> Floats:
-    """Return the log e-value of every component found in the rows `finders`, by the rows `judges`.
+    """Return the log e-values of the components asked for, found by `finders`, by other rows.
 
-    Both speak of `data`; `units` numbers the independent unit of each row. More and more rows judge
-    a component while they speak for it and are not beyond doubt. A bet may stop at any time.
+    `finders` and `judges` are rows of `data`; `units` numbers the independent unit of each row.
+    More and more rows judge a component while they speak for it, until its log e-value is `enough`.
+    A bet may stop at any time.
     """
-    k = len(components)
     in_a_row = (data.nnz if sp.issparse(data) else data.size) / data.shape[0]
     trials = int(np.clip(SETTINGS.entries / max(in_a_row, 1), *SETTINGS.trial_rows))
     trial = np.sort(rng.choice(finders, min(trials, len(finders)), replace=False))
     loss = loss_of(data[trial], components, rng)
-    rivals = _best_without(loss, data[trial], units[trial], rng)
-    log_e, undecided, judged = np.zeros(k), list(range(k)), 0
-    wealth = np.zeros((k, SETTINGS.rivals, len(SETTINGS.bets)))
+    rivals = _best_without(loss, data[trial], units[trial], asked, rng)
+    log_e, judged = np.zeros(len(rivals)), 0
+    undecided = list(range(len(rivals)))
+    wealth = np.zeros((len(rivals), SETTINGS.rivals, len(SETTINGS.bets)))
     for rows in _batches(judges, units, rng):
-        models = [model for j in undecided for model in rivals[j].models]
+        models = [model for i in undecided for model in rivals[i].models]
         rounds = int(np.clip(SETTINGS.entries / max(in_a_row * len(rows), 1), 1, SETTINGS.rounds))
         lost = loss(data[rows], [loss.all, *models], rng, rounds)
         gains = _by_unit(lost[:, 1:] - lost[:, :1], units[rows])
-        ends = np.cumsum([0, *(len(rivals[j].models) for j in undecided)])
-        for j, (first, last) in zip(undecided, pairwise(ends)):
-            won = _log_wealth(gains[:, first:last], rivals[j].clips)
-            wealth[j, : last - first] += won
-            log_e[j] = _log_evalue(wealth[j, : last - first])
+        ends = np.cumsum([0, *(len(rivals[i].models) for i in undecided)])
+        for i, (first, last) in zip(undecided, pairwise(ends)):
+            won = _log_wealth(gains[:, first:last], rivals[i].clips)
+            wealth[i, : last - first] += won
+            log_e[i] = _log_evalue(wealth[i, : last - first])
         judged += len(gains)
         least = 0.0 if judged >= SETTINGS.fair else -np.inf
-        most = np.log(k / SETTINGS.beyond_doubt)
-        undecided = [j for j in undecided if least < log_e[j] < most]
+        undecided = [i for i in undecided if least < log_e[i] < enough]
         if not undecided:
             break
     return log_e
@@ -168,9 +169,11 @@ class Rivals(NamedTuple):
     clips: Floats
 
 
-def _best_without(loss: Loss, rows: Rows, units: Indices, rng: np.random.Generator) -> list[Rivals]:
-    """Return the rivals of every component in the rows that found it."""
-    without = [_without(loss.base, loss.all, j) for j in range(len(loss.all.components))]
+def _best_without(
+    loss: Loss, rows: Rows, units: Indices, asked: Sequence[int], rng: np.random.Generator
+) -> list[Rivals]:
+    """Return the rivals of the components that are asked for in the rows that found them."""
+    without = [_without(loss.base, loss.all, j) for j in asked]
     models = [model for some in without for model in some]
     lost = loss(rows, [loss.all, *models], rng)
     size = np.abs(_by_unit(lost[:, 1:] - lost[:, :1], units))

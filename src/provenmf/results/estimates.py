@@ -36,7 +36,8 @@ class Evidence:
         For each component "confirmed", "not confirmed" or "cannot be judged".
     error_probabilities : tuple of float
         Probability that a component which does not help to predict new rows gets this much
-        evidence, corrected for the number of components.
+        evidence, corrected for the number of components; 1 for those that are not judged because
+        the halves show different ones.
     distances : tuple of float or None
         Distance between the versions of each component that the two halves of the rows show;
         None where one half does not show it.
@@ -59,7 +60,7 @@ class Evidence:
     doubt : str
         What in the data speaks against that; empty if nothing does.
     found_again : tuple of bool
-        Whether both halves of the rows show each component; empty if that is not known.
+        Whether both halves of the rows show each component; empty if nothing can be judged.
     """
 
     judgements: tuple[str, ...]
@@ -82,7 +83,9 @@ class Evidence:
         return f"{self.units or plural(self.row)} are independent"
 
     def __post_init__(self) -> None:
-        if not len(self.judgements) == len(self.error_probabilities) == len(self.distances):
+        judged = () if self.reason else (self.found_again,)
+        lengths = {len(some) for some in (self.error_probabilities, self.distances, *judged)}
+        if lengths != {len(self.judgements)}:
             raise InvalidInput("the evidence speaks of different numbers of components")
 
     @property
@@ -114,21 +117,18 @@ class Evidence:
             who = self.noun if k == 1 else many
             return [f"The {who} cannot be judged on unseen {self.row}s: {self.reason}."]
         real, rows = self.confirmed, f"{self.row}s that were not used to find {_them(k)}"
-        fewer = "try" if k == 1 else f"try fewer {many} or"
-        if not real and all(self._predicts(j) for j in range(k)):
+        fewer = f"try {'' if k == 1 else f'fewer {many} or '}more {self.row}s"
+        if not real and not any(self.found_again):
             who = f"The {self.noun} is" if k == 1 else f"The {k} {many} are"
             return [
                 f"{who} not the same in two halves of the {self.row}s: do not interpret "
-                f"{_them(k)}; {fewer} more {self.row}s."
+                f"{_them(k)}; {fewer}."
             ]
         if not real:
             few = {1: f"The {self.noun} is not", 2: f"Neither {self.noun} is"}
             who = few.get(k, f"None of the {k} {many} is")
-            if k > 1 and any(self.found_again):
-                return [f"{who} confirmed in {rows}; {self._advice(range(k))}."]
-            return [
-                f"{who} confirmed in {rows}: do not interpret {_them(k)}; {fewer} more {self.row}s."
-            ]
+            them = "" if k == 1 else f"; {self._needless()}"
+            return [f"{who} confirmed in {rows}: do not interpret {_them(k)}, {fewer}{them}."]
         percent = min(math.floor(1000 * self.confidence) / 10, 99.9)
         sure = f"confirmed in {rows} ({percent:g} % sure if {self.assumes})"
         dependent = "so they may not be independent: name the groups that belong together"
@@ -137,44 +137,39 @@ class Evidence:
         if len(real) == k:
             who = {1: f"The {self.noun} is", 2: f"Both {many} are"}.get(k, f"All {k} {many} are")
             return [f"{who} {sure}.", *more]
-        rest = [j for j in range(k) if j not in real]
         verb = "is" if len(real) == 1 else "are"
-        return [f"{len(real)} of {k} {many} {verb} {sure}; {self._advice(rest)}.", *more]
+        advice = "; ".join(text for text in (self._differing(), self._needless()) if text)
+        return [f"{len(real)} of {k} {many} {verb} {sure}; {advice}.", *more]
 
     def in_words(self, j: int) -> str:
-        """Return the judgement of a component; one that predicts may differ between halves."""
-        word = self.judgements[j]
-        return "differs between halves" if word == "not confirmed" and self._predicts(j) else word
+        """Return the judgement of a component, or why it was not judged."""
+        differs = not self.reason and not self.found_again[j]
+        return "differs between halves" if differs else self.judgements[j]
 
-    def _predicts(self, j: int) -> bool:
-        return self.error_probabilities[j] <= LEVEL
-
-    def _advice(self, rest: Sequence[int]) -> str:
-        """Name the components that are not confirmed, why, and what to do about them."""
-        again = [j for j in rest if self.found_again and self.found_again[j]]
-        if again:
-            were, them = "was" if len(again) == 1 else "were", _them(len(again))
-            text = (
-                f"{self._named(again)} {were} found again in both halves of the {self.row}s, but "
-                f"either few {self.row}s use {them} (more {self.row}s would tell) or other "
-                f"{plural(self.noun)} can replace {them} (fewer would do)"
-            )
-            others = [j for j in rest if j not in again]
-            return f"{text}; {self._differing(others)}" if others else text
-        count, fewer = len(rest), len(self.judgements) - len(rest)
-        one, who = count == 1, self._named(rest)
-        if all(map(self._predicts, rest)):
-            return self._differing(rest)
-        use = f"use {fewer} {self.noun if fewer == 1 else plural(self.noun)}"
-        if count > len(self.judgements) // 4:  # the rest would not stay as they are
-            use = f"try fewer {plural(self.noun)} or more {self.row}s"
-        return f"{who} {'is' if one else 'are'} not: {use}, or do not interpret {_them(count)}"
-
-    def _differing(self, rest: Sequence[int]) -> str:
-        differ = "differs" if len(rest) == 1 else "differ"
+    def _differing(self) -> str:
+        """Name the components that are not the same in both halves, and say what to do."""
+        rest = [j for j, again in enumerate(self.found_again) if not again]
+        if not rest:
+            return ""
+        k, many = len(self.judgements), plural(self.noun)
+        use = f"use {k - len(rest)} {self.noun if k - len(rest) == 1 else many}"
+        if len(rest) > k // 4:  # the others would not stay as they are
+            use = f"try fewer {many} or more {self.row}s"
         return (
-            f"{self._named(rest)} {differ} between halves of the {self.row}s: do not interpret "
-            f"{_them(len(rest))}"
+            f"{self._named(rest)} differ{'s' if len(rest) == 1 else ''} between halves of the "
+            f"{self.row}s: do not interpret {_them(len(rest))}, or {use}"
+        )
+
+    def _needless(self) -> str:
+        """Name the components that both halves show but few rows need, and say what to do."""
+        rest = [j for j in range(len(self.judgements)) if self.found_again[j]]
+        rest = [j for j in rest if j not in self.confirmed]
+        if not rest:
+            return ""
+        verb, them = "is" if len(rest) == 1 else "are", _them(len(rest))
+        return (
+            f"{self._named(rest)} {verb} the same in both halves, but few {self.row}s need {them}: "
+            f"more {self.row}s may confirm {them}, or fewer {plural(self.noun)} do without"
         )
 
     def _named(self, rest: Sequence[int]) -> str:

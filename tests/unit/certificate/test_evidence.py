@@ -207,22 +207,31 @@ def test_the_sentence_speaks_of_the_application():
     assert "All 4 topics are confirmed in documents" in evidence.sentences()[0]
 
 
+SURE = "documents that were not used to find them (99.9 % sure if documents are independent)"
+OFF = "off, rarely twice as much, as two halves of the documents show."
+
+
 @pytest.mark.parametrize(
     "judgements, said",
     [
         (
-            "ccncc",
-            "4 of 5 topics are confirmed in documents that were not used to find them (99.8 % "
-            "sure if documents are independent); topic 3 is not: use 4 topics, or do not interpret "
-            "it. The word probabilities of the confirmed topics are about 1 % off (topic 2: 4), "
-            "rarely twice as much, as two halves of the documents show.",
+            "ccdcc",
+            f"4 of 5 topics are confirmed in {SURE}; topic 3 differs between halves of the "
+            "documents: do not interpret it, or use 4 topics. The word probabilities of the "
+            f"confirmed topics are about 1 % {OFF}",
         ),
         (
-            "cnc",
-            "2 of 3 topics are confirmed in documents that were not used to find them (99.8 % "
-            "sure if documents are independent); topic 2 is not: try fewer topics or more "
-            "documents, or do not interpret it. The word probabilities of the confirmed topics are "
-            "about 4 % off, rarely twice as much, as two halves of the documents show.",
+            "cdc",
+            f"2 of 3 topics are confirmed in {SURE}; topic 2 differs between halves of the "
+            "documents: do not interpret it, or try fewer topics or more documents. The word "
+            f"probabilities of the confirmed topics are about 1 % {OFF}",
+        ),
+        (
+            "cnnd",
+            f"1 of 4 topics is confirmed in {SURE}; topic 4 differs between halves of the "
+            "documents: do not interpret it, or use 3 topics; topics 2 and 3 are the same in both "
+            "halves, but few documents need them: more documents may confirm them, or fewer topics "
+            f"do without. The word probabilities of the confirmed topic are about 1 % {OFF}",
         ),
         (
             "dd",
@@ -230,67 +239,38 @@ def test_the_sentence_speaks_of_the_application():
             "try fewer topics or more documents.",
         ),
         (
-            "nnn",
-            "None of the 3 topics is confirmed in documents that were not used to find them: do "
-            "not interpret them; try fewer topics or more documents.",
+            "nn",
+            "Neither topic is confirmed in documents that were not used to find them: do not "
+            "interpret them, try fewer topics or more documents; topics 1 and 2 are the same in "
+            "both halves, but few documents need them: more documents may confirm them, or fewer "
+            "topics do without.",
+        ),
+        (
+            "n",
+            "The topic is not confirmed in documents that were not used to find it: do not "
+            "interpret it, try more documents.",
         ),
         (
             "cc",
-            "Both topics are confirmed in documents that were not used to find them (99.9 % sure "
-            "if documents are independent). The word probabilities of the topics are less than "
-            "0.1 % off, rarely twice as much, as two halves of the documents show.",
-        ),
-        (
-            "c",
-            "The topic is confirmed in documents that were not used to find it (99.9 % sure if "
-            "documents are independent). The word probabilities of the topic are about 1 % off, "
-            "rarely twice as much, as two halves of the documents show.",
+            f"Both topics are confirmed in {SURE}. The word probabilities of the topics are about "
+            f"1 % {OFF}",
         ),
     ],
 )
 def test_sentences_say_which_are_real_and_what_to_do(judgements, said):
     words = tuple("confirmed" if word == "c" else "not confirmed" for word in judgements)
-    k = len(words)
-    if k == 5:
-        wrong, apart = (0.001, 0.002, 0.9, 0.001, 0.001), (2.0, 8.0, 30.0, 2.0, 2.0)
-    elif k == 2:
-        wrong, apart = (0.001, 0.001), (2e-6, 1e-6)
-    else:
-        wrong, apart = (0.001, 0.9, 0.002)[:k], (2.0, 30.0, 8.0)[:k]
-    evidence = Evidence(words, wrong, apart, noun="topic")
+    wrong = tuple(0.001 if word == "c" else 0.9 for word in judgements)
+    again = tuple(word != "d" for word in judgements)
+    evidence = Evidence(words, wrong, (2.0,) * len(words), found_again=again, noun="topic")
     evidence = replace(evidence, row="document", entries="word probabilities", measure="%")
     assert " ".join(evidence.sentences()) == said
-
-
-def test_what_both_halves_show_is_not_called_superfluous():
-    words, wrong = ("confirmed", *("not confirmed",) * 3), (0.01, 0.9, 0.2, 0.5)
-    evidence = Evidence(words, wrong, (2.0, 3.0, 4.0, 50.0), noun="signature", row="tumor")
-    evidence = replace(evidence, found_again=(True, True, True, False))
-    assert (
-        "; signatures 2 and 3 were found again in both halves of the tumors, but either few "
-        in (evidence.sentences()[0])
-    )
-    assert evidence.sentences()[0].endswith(
-        "tumors use them (more tumors would tell) or other signatures can replace them (fewer "
-        "would do); signature 4 differs between halves of the tumors: do not interpret it."
-    )
-    none = replace(evidence, judgements=("not confirmed",) * 4, error_probabilities=(0.9,) * 4)
-    assert none.sentences()[0].startswith(
-        "None of the 4 signatures is confirmed in tumors that were not used to find them; "
-        "signatures 1, 2 and 3 were found again in both halves of the tumors, but"
-    )
-
-
-def test_neither_of_two_is_confirmed():
-    evidence = Evidence(("not confirmed",) * 2, (0.9, 0.2), (2.0, None))
-    assert evidence.sentences() == [
-        "Neither component is confirmed in rows that were not used to find them: do not interpret "
-        "them; try fewer components or more rows."
-    ]
+    assert [evidence.in_words(j) for j in range(len(words))].count(
+        "differs between halves"
+    ) == judgements.count("d")
 
 
 def test_components_of_no_application_are_off_by_chance_and_bias():
-    evidence = Evidence(("confirmed",) * 3, (0.01,) * 3, (2.0, 3.0, 8.0))
+    evidence = Evidence(("confirmed",) * 3, (0.01,) * 3, (2.0, 3.0, 8.0), found_again=(True,) * 3)
     assert evidence.sentences()[1] == (
         "The components are about 1.5 degrees off by chance (component 3: 4), as two halves of the "
         "rows show, plus any bias that both halves share."
@@ -298,7 +278,8 @@ def test_components_of_no_application_are_off_by_chance_and_bias():
 
 
 def test_what_depends_on_what_is_said():
-    evidence = Evidence(("confirmed",) * 2, (0.01,) * 2, (2.0, 3.0), units="tiles of pixels")
+    evidence = Evidence(("confirmed",) * 2, (0.01,) * 2, (2.0, 3.0), found_again=(True,) * 2)
+    evidence = replace(evidence, units="tiles of pixels")
     evidence = replace(evidence, doubt="Neighboring rows have similar residuals (correlation 0.3)")
     assert "(99 % sure if tiles of pixels are independent)" in evidence.sentences()[0]
     assert evidence.sentences()[1] == (
@@ -307,32 +288,60 @@ def test_what_depends_on_what_is_said():
     )
 
 
+def halves_with(versions, *log_e):
+    """Return halves in which each component of a side has the same log e-value."""
+
+    def judge(side, loss, asked, enough):
+        return np.full(len(asked), log_e[side % len(log_e)])
+
+    return Halves(versions, judge)
+
+
 def test_versions_nearer_to_other_components_are_not_the_same():
     """A mixture of two materials was confirmed: spectra have large cosines whatever they are of."""
     whole = np.array([[1, 0.1], [1, 0.4]])
-    halves = np.array([[1, 0.0], [1, 0.3]]), np.array([[1, 0.32], [1, 0.5]])
-    sure = (np.full(2, 50.0), np.full(2, 50.0))
-    assert combine(whole, [Halves(halves, sure)], 100).confirmed == ()
-    same = Halves((halves[0], halves[0] + 0.01), sure)
+    first = np.array([[1, 0.0], [1, 0.3]])
+    apart = halves_with((first, np.array([[1, 0.32], [1, 0.5]])), 50.0)
+    same = halves_with((first, first + 0.01), 50.0)
+    assert combine(whole, [apart], 100).confirmed == ()
     assert combine(whole, [same], 100).confirmed == (0, 1)
-    assert combine(whole, [same, Halves(halves, sure), same], 100).confirmed == (0, 1)
-    assert combine(whole, [same, Halves(halves, sure)], 100).confirmed == ()
+    assert combine(whole, [apart, same, same], 100, n_bets=(3, 1)).confirmed == (0, 1)
+    assert combine(whole, [apart, same], 100, n_bets=(2, 1)).confirmed == ()
 
 
 def test_e_values_of_splits_are_averaged():
     whole = np.eye(2)
-    sure, unsure = (Halves((whole, whole), (np.full(2, log),) * 2) for log in (9.0, -9.0))
-    once, thrice = combine(whole, [sure], 100), combine(whole, [sure, unsure, unsure], 100)
-    assert thrice.error_probabilities == pytest.approx(np.multiply(3, once.error_probabilities))
+    sure, unsure = (halves_with((whole, whole), log) for log in (5.0, -9.0))
+    once = combine(whole, [sure], 100)
+    thrice = combine(whole, [sure, unsure, unsure], 100, n_bets=(3, 1))
+    assert thrice.error_probabilities == pytest.approx(
+        np.multiply(3, once.error_probabilities), rel=1e-5
+    )
 
 
 def test_a_choice_of_the_whole_data_counts():
     whole = np.eye(2)
-    found = [Halves((whole, whole), (np.full(2, 6.0), np.full(2, 6.0)))]
+    found = [halves_with((whole, whole), 5.0)]
     once = combine(whole, found, 100)
     assert combine(whole, found, 100, ways=3).error_probabilities == pytest.approx(
         np.multiply(3, once.error_probabilities)
     )
+
+
+def test_what_is_beyond_doubt_or_differs_is_not_judged():
+    whole, all_asked = np.eye(3), []
+
+    def judge(side, loss, asked, enough):
+        all_asked.append(asked)
+        return np.array([50.0, 1.0, 1.0])[asked]
+
+    turned = np.array([[1, 0, 0], [0, 1, 0], [0, 1.5, 1]])
+    evidence = combine(whole, [Halves((whole, turned), judge)], 100)
+    assert all_asked == [[0, 1], [1]]
+    assert evidence.confirmed == (0,)
+    assert evidence.error_probabilities[0] == pytest.approx(6 * np.exp(-50.0))  # half of e
+    sure = halves_with((whole, whole), 50.0)
+    assert combine(whole, iter([sure, None]), 100, n_bets=(2, 1)).confirmed == (0, 1, 2)
 
 
 def test_units_that_judge_together_double_and_stay_whole():

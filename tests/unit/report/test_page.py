@@ -81,7 +81,7 @@ def test_the_first_screen_says_what_was_found_with_marks_of_evidence(results):
     fit = results["topics"].factorization
     judged = Evidence(("confirmed", "not confirmed", "confirmed", "cannot be judged"),
                       (0.001, 0.002, 0.01, 1.0), (3.0, 80.0, 5.0, None), noun="topic",
-                      row="document")  # fmt: skip
+                      row="document", found_again=(True, False, True, False))  # fmt: skip
     fit = replace(fit, certificate=replace(fit.certificate, evidence=judged))
     page = render(replace(results["topics"], factorization=fit))
     head = page[page.index("<body>") : page.index('<div role="tablist"')]

@@ -37,14 +37,20 @@ Search = Generator[tuple[Tumors, Extracted], None, Extracted]
 
 
 def extract(
-    counts: Floats, n_signatures: int | None, run: Run | None = None
+    counts: Floats,
+    n_signatures: int | None,
+    run: Run | None = None,
+    searches: int | None = None,
 ) -> tuple[Tumors, Extracted]:
     """Find signatures, as many as the penalized likelihood asks for or a given number.
 
     Every step of the search is an iteration of the run; if it is interrupted, what has been found
-    so far is returned.
+    so far is returned. At most `searches` rounds follow growth, `SETTINGS.searches` by default.
     """
-    steps, run = _search(counts, n_signatures), run or Run(sys.maxsize)
+    steps, run = (
+        _search(counts, n_signatures, searches or SETTINGS.searches),
+        run or Run(sys.maxsize),
+    )
     for _ in run:
         step = next(steps, None)
         if step is None:
@@ -55,7 +61,7 @@ def extract(
     return tumors, found
 
 
-def _search(counts: Floats, n_signatures: int | None) -> Search:
+def _search(counts: Floats, n_signatures: int | None, searches: int) -> Search:
     """Yield better and better fits.
 
     The overdispersion is estimated around a rich Poisson fit first, then around the signatures
@@ -68,7 +74,7 @@ def _search(counts: Floats, n_signatures: int | None) -> Search:
     found = yield from prune(tumors, found, n_signatures)
     tumors = Tumors(counts, overdispersion(counts, found))
     found = refine(tumors, found)
-    for _ in range(SETTINGS.searches):
+    for _ in range(searches):
         found = cheaper(tumors, found, _afresh(tumors, found))
         before = cost(tumors, found)
         found = yield from _with_missing(tumors, found, n_signatures)

@@ -275,12 +275,11 @@ class Sample:
         return without(rows := counts.take(self.documents), self.own[rows.indices] == 0)
 
 
-def sample_of(counts: WordCounts, share: float = 1.0) -> Sample:
-    """Draw documents, at most `share` of `SAMPLED`, and leave out near copies."""
+def sample_of(counts: WordCounts) -> Sample:
+    """Draw documents, at most `SAMPLED`, and leave out near copies."""
     drawn, own = np.flatnonzero(counts.lengths), np.where(counts.boilerplate, 0.0, 1.0)
-    most = int(share * SAMPLED)
-    if len(drawn) > most:
-        drawn = np.sort(np.random.default_rng(6).choice(drawn, most, replace=False))
+    if len(drawn) > SAMPLED:
+        drawn = np.sort(np.random.default_rng(6).choice(drawn, SAMPLED, replace=False))
     rows = Sample(drawn, np.empty((0, 2), dtype=np.intp), len(drawn), own).of(counts)
     unit = weighted_to_unit(rarities(WordCounts(rows)), rows).astype(np.float32)
     alike = sp.coo_array(unit @ unit.T)

@@ -381,8 +381,7 @@ def topics_again(matrix: sp.csr_array, settings: TopicSettings) -> NDArray[np.fl
     counts = counts.of_words(columns)
     if settings.found_by == GROUPS:
         assert settings.n_topics is not None
-        half = sample_of(counts, share=0.5)  # of many documents, as large a share is grouped
-        shares = shares_by_groups(topic_spectrum(counts, settings.n_topics), half)
+        shares = shares_by_groups(topic_spectrum(counts, settings.n_topics), sample_of(counts))
         found = topics_of(shares, counts.frequencies)
     else:
         quiet = {"random_state": 0, "certify": False}

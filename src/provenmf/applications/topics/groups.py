@@ -204,9 +204,26 @@ def k_means(rows: Singles, k: int, starts: int, rng: np.random.Generator) -> Lab
     for _ in range(starts):
         with np.errstate(invalid="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of empty groups: equal rows
-            centres, labels = kmeans2(rows, k, most, minit="++", check_finite=False, seed=rng)
+            start = distant_rows(rows, k, rng)
+            centres, labels = kmeans2(rows, start, most, minit="matrix", check_finite=False)
         runs.append((float(((rows - centres[labels]) ** 2).sum()), labels))
     return np.asarray(min(runs, key=lambda run: run[0])[1], dtype=np.intp)
+
+
+def distant_rows(rows: Singles, k: int, rng: np.random.Generator) -> Floats:
+    """Draw rows with probabilities as their squared distances from those drawn (k-means++).
+
+    The same as scipy's minit="++", which computes all distances again for every row it draws.
+    """
+    from scipy.spatial.distance import cdist
+
+    chosen = [int(rng.integers(len(rows)))]
+    apart = np.full(len(rows), np.inf)
+    for _ in range(k - 1):
+        last = rows[chosen[-1]].astype(np.float64)
+        apart = np.minimum(apart, cdist(last[None], rows, metric="sqeuclidean")[0])
+        chosen.append(int(np.searchsorted((apart / apart.sum()).cumsum(), rng.uniform())))
+    return rows[chosen].astype(np.float64)
 
 
 def unit_rows(rows: Singles) -> Singles:
