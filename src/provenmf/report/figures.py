@@ -161,15 +161,12 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class Bubbles:
-    """Circles at positions (n, 2) whose areas are sizes; one can be chosen.
-
-    `terms` of each: words with their share in it and in all.
-    """
+    """Circles at positions (n, 2) whose areas are sizes, with words in each; one can be chosen."""
 
     positions: NDArray[np.floating]
     sizes: NDArray[np.floating]
     names: Sequence[str]
-    terms: Sequence[Sequence[tuple[str, float, float]]] = ()
+    words: Sequence[Sequence[str]]
     kind: ClassVar[str] = "bubbles"
 
     def spec(self) -> Spec:
@@ -178,7 +175,7 @@ class Bubbles:
             "positions": numbers(self.positions),
             "sizes": numbers(self.sizes),
             "names": [shortened(name, 60) for name in self.names],
-            "terms": [[[word, *numbers(values, 3)] for word, *values in of] for of in self.terms],
+            "words": [list(own) for own in self.words],
         }
 
 

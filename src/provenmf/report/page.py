@@ -34,7 +34,7 @@ def notes(answer: Answer) -> list[Element]:
 
 
 # Scripts of the page in the order of their dependencies.
-SCRIPTS = ("drawing", "charts", "saving", "names", "topic_map", "page")
+SCRIPTS = ("drawing", "charts", "saving", "names", "page")
 
 
 def write(result: Factorization | Answer, path: str | Path, *, title: str | None = None) -> None:

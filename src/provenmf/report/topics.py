@@ -88,7 +88,7 @@ def merged(groups: NDArray[np.str_]) -> list[str]:
 
 # Topics as circles and documents as points on a plane, near where alike, and topics as a tree.
 
-MAP_WORDS = 20
+WORDS = 12
 MOST_TOPICS = 150
 MOST_DOCUMENTS = 1500
 
@@ -102,14 +102,12 @@ def topic_map(answer: Topics) -> list[Element]:
     # Rounding may leave a root of less than zero between nearly equal topics; one is the largest.
     apart = np.nan_to_num(cdist(topics, topics, "jensenshannon"), posinf=1.0)
     positions = flat_positions(np.minimum(apart, 1.0))
-    words = answer.top_words(2)
-    named = [f"{n}: {', '.join(w)}" for n, w in zip(answer.component_names, words)]
-    terms = [_terms(answer, topic) for topic in range(k)]
-    circles = Bubbles(positions, answer.share, answer.component_names, terms)
+    words = answer.top_words(WORDS)
+    named = [f"{n}: {', '.join(w[:2])}" for n, w in zip(answer.component_names, words)]
+    circles = Bubbles(positions, answer.share, answer.component_names, words)
     caption = (
         "Each circle is a topic; its area is the topic's share, and similar topics are near each "
-        "other. Choose one to see its words and documents. Light bars show how often a word occurs "
-        "overall, orange bars how often within the topic."
+        "other. Choose one to see its documents."
     )
     return [
         Chart("Map of the topics", circles, caption, height=520),
@@ -141,14 +139,6 @@ def topic_tree(answer: Topics, named: list[str]) -> list[Element]:
     return [Chart("How topics belong together", figure, caption, 90 + 24 * len(named))]
 
 
-def _terms(answer: Topics, topic: int) -> list[tuple[str, float, float]]:
-    """Return the top words of a topic, each with its share in the topic and in all."""
-    return [
-        (str(answer.vocabulary[w]), float(answer.topics[topic, w]), float(answer.word_frequency[w]))
-        for w in likeliest(answer, topic, MAP_WORDS)
-    ]
-
-
 def likeliest(answer: Topics, topic: int, count: int) -> NDArray[np.intp]:
     """Return the words that distinguish a topic most, the most probable of them first."""
     places = np.asarray(answer.top_places(count)[topic], dtype=np.intp)
@@ -171,7 +161,6 @@ def flat_positions(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     return positions
 
 
-WORDS = 12
 SEARCHED = 100
 EXCERPT = 220
 

@@ -251,17 +251,16 @@ const charts = (function (d) {
     const room = Math.max.apply(null, radii) + 4;
     const frame = { left: room, right: sheet.width - room, top: room, bottom: sheet.height - room };
     const at = parted(spec.positions.map(fit(spec.positions, frame)), radii, frame);
-    const chosen = Number(plot.dataset.chosen || 0);
     const order = spec.sizes.map(function (_, i) { return i; }).sort(function (a, b) { return spec.sizes[b] - spec.sizes[a]; });
     order.forEach(function (i) {
       const p = at[i], radius = radii[i];
-      const group = d.make(sheet.svg, "g", { tabindex: 0, role: "button", "aria-label": spec.names[i], "aria-pressed": i === chosen, style: "cursor: pointer" });
-      d.make(group, "circle", { cx: p[0], cy: p[1], r: radius, fill: look.colours[i === chosen ? 1 : 0], "fill-opacity": i === chosen ? 0.75 : FAINT, stroke: look.colours[i === chosen ? 1 : 0] });
-      d.make(group, "title", {}, spec.names[i] + ", " + d.words(100 * spec.sizes[i], 3) + " %");
-      const words = (spec.terms[i] || []).slice(0, 2).map(function (term) { return term[0]; }).filter(function (word) { return d.widthOf(word) < 1.8 * radius; });
+      const group = d.make(sheet.svg, "g", { tabindex: 0, role: "button", "aria-label": spec.names[i], style: "cursor: pointer" });
+      d.make(group, "circle", { cx: p[0], cy: p[1], r: radius, fill: look.colours[0], "fill-opacity": FAINT, stroke: look.colours[0] });
+      d.make(group, "title", {}, spec.names[i] + ", " + d.words(100 * spec.sizes[i], 3) + " %: " + spec.words[i].join(", "));
+      const words = spec.words[i].slice(0, 2).filter(function (word) { return d.widthOf(word) < 1.8 * radius; });
       const shown = radius < 18 ? [] : words.slice(0, radius < 30 ? 1 : 2);
       [String(i + 1)].concat(shown).forEach(function (line, j) { d.text(group, p[0], p[1] + 5 + 15 * (j - shown.length / 2), line, { "text-anchor": "middle", "font-weight": j === 0 ? BOLD : 400 }); });
-      function choose() { plot.dataset.chosen = i; plot.dispatchEvent(new CustomEvent("chosen", { detail: i })); }
+      function choose() { plot.dispatchEvent(new CustomEvent("chosen", { detail: i })); }
       group.addEventListener("click", choose);
       group.addEventListener("keydown", function (event) { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); } });
     });

@@ -93,13 +93,9 @@
     select(tabs[0], false);
     filter.scrollIntoView({ block: "start" });
   }
-  document.querySelectorAll(".topic-map .documents").forEach(function (button) {
-    const plot = button.closest(".topic-map").querySelector(".plot");
-    if (!filter) { button.hidden = true; return; }
-    button.addEventListener("click", function () { showRows(String(Number(plot.dataset.chosen || 0) + 1)); });
-  });
   if (filter) {
     filter.addEventListener("change", filterRows);
+    plots.forEach(function (plot) { plot.addEventListener("chosen", function (event) { showRows(String(event.detail + 1)); }); });
     document.querySelectorAll(".overview tr").forEach(function (line) {
       function choose() { showRows(line.dataset.component); }
       line.addEventListener("click", choose);
@@ -112,7 +108,6 @@
     if (window.innerWidth !== width) { width = window.innerWidth; drawVisible(); }
   });
   document.addEventListener("renamed", function (event) { shown.figures = event.detail; drawVisible(); });
-  plots.forEach(function (plot) { plot.addEventListener("chosen", function () { draw(plot); }); });
 
   const wanted = document.getElementById("tab-" + location.hash.slice(1));
   if (wanted) { select(wanted, false); }
