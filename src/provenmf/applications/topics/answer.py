@@ -310,8 +310,6 @@ class Topics(Answer):
         return tables
 
     merge = edits.merge
-    drop = edits.drop
-    split = edits.split
     reduced_to = edits.reduced_to
 
     def factorized(self) -> str:

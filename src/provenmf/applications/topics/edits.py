@@ -1,6 +1,6 @@
-"""Topics merged, dropped or split by hand: weights refitted, and a new certificate.
+"""Topics merged by hand or by likeness: weights refitted, and a new certificate.
 
-The edited topics are known components: documents of unit length are factorized with these
+The merged topics are known components: documents of unit length are factorized with these
 components fixed, so that the certificate speaks of the topics as they are now. Weights of the
 documents are found as they were before, by likelihood or least squares.
 """
@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics.corpus import (
     WordCounts,
     counts_of_words,
@@ -26,7 +25,6 @@ from provenmf.applications.topics.inference import weights_in
 from provenmf.applications.topics.solver import factorized_by
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
-from provenmf.linalg.norms import rows_to_sum_one
 
 if TYPE_CHECKING:
     from provenmf.applications.topics.answer import Topics
@@ -58,7 +56,7 @@ def merge(answer: Topics, numbers: Sequence[int], documents: object = None) -> T
     >>> topics.merge([1, 2]).component_names
     ('one + two',)
     """
-    chosen = places_of(answer, numbers, least=2)
+    chosen = places_of(answer, numbers)
     counts = counts_behind(answer, documents)
     mass = words_of_topics(answer, counts.matrix)
     groups = [[i] for i in range(answer.n_components) if i not in chosen[1:]]
@@ -88,69 +86,14 @@ def reduced_to(answer: Topics, n_topics: int, documents: object = None) -> Topic
     return regrouped(answer, groups, mass, counts, told)
 
 
-def drop(answer: Topics, numbers: Sequence[int], documents: object = None) -> Topics:
-    """Remove topics; see `merge` for the parameters and the result."""
-    chosen = places_of(answer, numbers, least=1)
-    kept = [i for i in range(answer.n_components) if i not in chosen]
-    if not kept:
-        raise InvalidInput("numbers names every topic: keep at least one")
-    counts = counts_behind(answer, documents)
-    told = f"{', '.join(answer.component_names[i] for i in chosen)} were dropped"
-    prior = None if answer.prior is None else answer.prior[kept]
-    names = [answer.component_names[i] for i in kept]
-    shares = None if answer.word_shares is None else answer.word_shares[kept]
-    return refitted(answer, answer.topics[kept], prior, shares, names, counts, told)
-
-
-def split(
-    answer: Topics, number: int, documents: object = None, *, random_state: Any = 0
-) -> Topics:
-    """Split a topic in two by factorizing the words that it explains; see `merge`.
-
-    The expected counts of the topic, c_dw p(topic | document, word), are factorized again with two
-    components under the Kullback-Leibler divergence.
-    """
-    (topic,) = places_of(answer, [number], least=1)
-    counts = counts_behind(answer, documents)
-    shares = responsibilities(counts.matrix, answer.document_weights, answer.topics, topic)
-    used = np.flatnonzero(shares.sum(axis=1) > 0)
-    if len(used) < 2:
-        raise InvalidInput(f"{answer.component_names[topic]} is in fewer than two documents")
-    options = {"random_state": random_state, "certify": False}
-    found = fit_matrix(sp.csr_array(shares[used]), 2, "poisson", options)
-    parts = rows_to_sum_one(np.maximum(found.components, 0.0).astype(np.float64))
-    topics = np.vstack([answer.topics[:topic], parts, answer.topics[topic + 1 :]])
-    prior = None
-    if answer.prior is not None:
-        halves = np.full(2, answer.prior[topic] / 2)
-        prior = np.concatenate([answer.prior[:topic], halves, answer.prior[topic + 1 :]])
-    word_shares = None
-    if answer.word_shares is not None:
-        own, of_parts = answer.word_shares, shares_of_parts(found.weights, found.components)
-        word_shares = np.vstack([own[:topic], own[topic] * of_parts, own[topic + 1 :]])
-    name = answer.component_names[topic]
-    names = list(answer.component_names)
-    names[topic : topic + 1] = [f"{name}, part {part}" for part in (1, 2)]
-    return refitted(answer, topics, prior, word_shares, names, counts, f"{name} was split in two")
-
-
-def shares_of_parts(weights: Floats, components: Floats) -> NDArray[np.float32]:
-    """Compute the share of each part in each word (parts, words); equal if the word is absent."""
-    expected = np.maximum(weights, 0.0).sum(axis=0)[:, None] * np.maximum(components, 0.0)
-    sums = expected.sum(axis=0)
-    evenly = np.full_like(expected, 1.0 / len(expected))
-    parts = np.divide(expected, sums, out=evenly, where=sums > 0)
-    return np.asarray(parts, dtype=np.float32)
-
-
-def places_of(answer: Topics, numbers: Sequence[int], *, least: int) -> list[int]:
+def places_of(answer: Topics, numbers: Sequence[int]) -> list[int]:
     """Validate one-based topic numbers and return them as sorted zero-based indices."""
     places = sorted({int(number) - 1 for number in numbers})
     wrong = next((place for place in places if not 0 <= place < answer.n_components), None)
     if wrong is not None:
         raise InvalidInput(f"there is no topic {wrong + 1}: they are 1 to {answer.n_components}")
-    if len(places) < least:
-        raise InvalidInput(f"numbers has {len(places)} topics: name at least {least}")
+    if len(places) < 2:
+        raise InvalidInput(f"numbers has {len(places)} topics: name at least 2")
     return places
 
 
@@ -220,21 +163,15 @@ def entropy(row: Floats) -> float:
     return float(-(positive * np.log(positive)).sum())
 
 
-def responsibilities(
-    counts: sp.csr_array, weights: Floats, topics: Floats, topic: int
-) -> sp.csr_array:
-    """Compute the expected counts of one topic: c_dw θ_dt φ_tw / Σ_s θ_ds φ_sw."""
-    entries = sp.coo_array(counts)
-    of_topic = weights[entries.row, topic] * topics[topic, entries.col]
-    of_all = np.einsum("ij,ij->i", weights[entries.row], topics.T[entries.col])
-    share = np.divide(of_topic, of_all, out=np.zeros_like(of_all), where=of_all > 0)
-    return sp.csr_array((entries.data * share, (entries.row, entries.col)), shape=counts.shape)
-
-
 def regrouped(
     answer: Topics, groups: list[list[int]], mass: Floats, counts: Counts, told: str
 ) -> Topics:
-    """Merge each group of topics into their mean, weighted by their numbers of words."""
+    """Merge each group of topics into their mean, weighted by their numbers of words.
+
+    Documents get new weights, and the answer a new certificate and new measures.
+    """
+    from provenmf.applications.topics.answer import measured
+
     topics = np.array([mass[group] @ answer.topics[group] / mass[group].sum() for group in groups])
     prior, shares = None, None
     if answer.prior is not None:
@@ -242,21 +179,6 @@ def regrouped(
     if answer.word_shares is not None:
         shares = np.array([answer.word_shares[group].sum(axis=0) for group in groups])
     names = [" + ".join(answer.component_names[i] for i in group) for group in groups]
-    return refitted(answer, topics, prior, shares, names, counts, told)
-
-
-def refitted(
-    answer: Topics,
-    topics: Floats,
-    prior: Floats | None,
-    word_shares: NDArray[np.float32] | None,
-    names: Sequence[str],
-    counts: Counts,
-    told: str,
-) -> Topics:
-    """Return the answer for edited topics, with new weights, certificate and measures."""
-    from provenmf.applications.topics.answer import measured
-
     known = WordCounts(counts.matrix)
     fit = factorized_by(topics, known, {})
     weights = weights_in(known, topics, prior)
@@ -271,11 +193,11 @@ def refitted(
         prior=prior,
         anchor_columns=None,
         candidate_words=None,
-        **measured(topics, answer.word_frequency, word_shares, weights, known, counts.texts),
+        **measured(topics, answer.word_frequency, shares, weights, known, counts.texts),
     )
 
 
 def renumbered(names: Sequence[str]) -> list[str]:
     """Number default topic names anew from 1, and keep custom names."""
-    plain = re.compile(r"Topic \d+(, part \d| \+ Topic \d+)*")
+    plain = re.compile(r"Topic \d+( \+ Topic \d+)*")
     return [f"Topic {n}" if plain.fullmatch(name) else name for n, name in enumerate(names, 1)]

@@ -363,29 +363,25 @@ def from_documents(counts: WordCounts, settings: TopicSettings, options: dict[st
     return Found(factorization, rows_to_sum_one(positive), settings)
 
 
-def found_again(counts: WordCounts, settings: TopicSettings, options: dict[str, Any]) -> Found:
-    """Find topics in other documents by the strategy in the settings."""
-    if settings.found_by != GROUPS and not estimator_class(settings.found_by).traits.anchors:
-        return from_documents(counts, settings, options)
-    assert settings.n_topics is not None
-    spectrum = topic_spectrum(counts, settings.n_topics)
-    if settings.found_by == GROUPS:
-        return from_groups(counts, settings, options, spectrum)
-    return from_anchors(counts, settings, options, spectrum)
-
-
-def topics_again(matrix: sp.csr_array, settings: TopicSettings) -> NDArray[np.float64]:
-    """Find only the topics (k, words), in half of the documents and with the same words."""
-    counts = WordCounts(matrix)
+def topics_again(
+    matrix: sp.csr_array,
+    settings: TopicSettings,
+    options: dict[str, Any] | None = None,
+) -> NDArray[np.float64]:
+    """Find only the topics (k, words), in other documents with the same words."""
+    counts, options = WordCounts(matrix), options or {"random_state": 0, "certify": False}
     columns = usable_columns(counts)
     counts = counts.of_words(columns)
-    if settings.found_by == GROUPS:
-        assert settings.n_topics is not None
-        shares = shares_by_groups(topic_spectrum(counts, settings.n_topics), sample_of(counts))
-        found = topics_of(shares, counts.frequencies)
+    assert settings.n_topics is not None
+    if settings.found_by != GROUPS and not estimator_class(settings.found_by).traits.anchors:
+        found = from_documents(counts, settings, options).topics
     else:
-        quiet = {"random_state": 0, "certify": False}
-        found = found_again(counts, settings, quiet).topics
+        spectrum = topic_spectrum(counts, settings.n_topics)
+        if settings.found_by == GROUPS:
+            shares = shares_by_groups(spectrum, sample_of(counts))
+            found = topics_of(shares, counts.frequencies)
+        else:
+            found = from_anchors(counts, settings, options, spectrum).topics
     topics = np.zeros((len(found), matrix.shape[1]))
     topics[:, columns] = found
     return topics
@@ -406,7 +402,7 @@ def topic_error_bars(
     matrix = whole_matrix(counts, "find_topics with n_resamples")
 
     def refit(drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        topics = found_again(WordCounts(matrix[drawn]), settings, quiet).topics
+        topics = topics_again(matrix[drawn], settings, quiet)
         return topics, topics
 
     spread = resampled(

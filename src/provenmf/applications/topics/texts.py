@@ -446,7 +446,7 @@ def as_corpus(texts: Corpus | TextFile | Iterable[Any]) -> Corpus | TextFile:
     found = list(texts)
     for number, text in enumerate(found):
         if not isinstance(text, str):
-            missing = text is None or text != text
+            missing = type(text).__name__ in ("NoneType", "NAType") or text != text
             raise InvalidInput(
                 f"documents[{number}] is {'missing' if missing else type(text).__name__}, not a "
                 f"text ({text!r}): "
@@ -501,15 +501,15 @@ def chosen_words(
         return words
     if counter.vocabulary(least, n_texts):
         raise InvalidInput(
-            f"every word of {n_texts} documents is in more than {max_share:.0%} of them, or in "
-            f"fewer than {min_documents} of them",
+            f"leaves no word: every word of {n_texts} documents is in more than {max_share:.0%} "
+            f"of them, or in fewer than {min_documents} of them",
             argument="max_share",
             value=max_share,
             remedy="raise it to {argument=1.0}",
         )
     if counter.vocabulary(1, n_texts):
         raise InvalidInput(
-            f"no word occurs in {min_documents} of {n_texts} documents",
+            f"leaves no word: no word occurs in {min_documents} of {n_texts} documents",
             argument="min_documents",
             value=min_documents,
             remedy="lower it to {argument=1}, or use more or longer texts",

@@ -1,4 +1,4 @@
-"""Topics merged, dropped and split after the fit."""
+"""Topics merged after the fit."""
 
 from functools import partial
 
@@ -12,7 +12,6 @@ from provenmf.applications.topics.edits import joining_order
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
-from provenmf.metrics.topics import match_topics
 
 find_topics = partial(find_and_confirm, evidence=False)
 
@@ -54,21 +53,10 @@ def test_a_merged_topic_is_the_mean_by_words(found, corpus):
     assert "Topic 2, Topic 4 were merged" in merged.notes
 
 
-def test_dropped_topics_go_and_names_stay(found, corpus):
-    dropped = found.labelled({3: "sea"}).drop([1])
-    assert_consistent(dropped, corpus, 3)
+def test_names_that_were_given_stay(found, corpus):
+    merged = found.labelled({3: "sea"}).merge([1, 2])
+    assert merged.component_names == ("Topic 1", "sea", "Topic 3")
     assert_consistent(found.reduced_to(2), corpus, 2)
-    np.testing.assert_array_equal(dropped.topics, found.topics[1:])
-    assert dropped.component_names == ("Topic 1", "sea", "Topic 3")
-
-
-def test_splitting_undoes_a_merger(found, corpus):
-    merged = found.merge([1, 2])
-    split = merged.split(1)
-    assert_consistent(split, corpus, 4)
-    match = match_topics(split.topics, found.topics)
-    far = match_topics(np.vstack([merged.topics, merged.topics[:1]]), found.topics)
-    assert match.mean_distance < 0.5 * far.mean_distance
 
 
 def test_topics_from_a_file_need_their_documents(found, corpus, tmp_path):
@@ -111,9 +99,7 @@ def test_reducing_merges_what_loses_least():
     [
         (lambda t: t.merge([1]), "at least 2"),
         (lambda t: t.merge([1, 9]), "no topic 9"),
-        (lambda t: t.drop([0]), "no topic 0"),
-        (lambda t: t.drop([1, 2, 3, 4]), "keep at least one"),
-        (lambda t: t.split(5), "no topic 5"),
+        (lambda t: t.merge([0, 1]), "no topic 0"),
         (lambda t: t.reduced_to(0), "give a number from 1 to 4"),
     ],
 )
@@ -122,14 +108,10 @@ def test_what_cannot_be_is_refused(found, edit, words):
         edit(found)
 
 
-def test_word_shares_follow_the_edits(found):
+def test_word_shares_follow_a_merger(found):
     own = found.word_shares
     assert own.shape == found.topics.shape and own.dtype == np.float32
     assert own.min() >= 0 and own.max() <= 1
-    merged, dropped, split = found.merge([2, 4]), found.drop([1]), found.split(3)
+    merged = found.merge([2, 4])
     np.testing.assert_allclose(merged.word_shares[1], own[1] + own[3])
-    np.testing.assert_array_equal(dropped.word_shares, own[1:])
-    np.testing.assert_allclose(split.word_shares[2] + split.word_shares[3], own[2], rtol=1e-5)
-    assert [words[:3] for words in dropped.top_words(5)] == [
-        words[:3] for words in found.top_words(5)[1:]
-    ]
+    np.testing.assert_array_equal(merged.word_shares[[0, 2]], own[[0, 2]])

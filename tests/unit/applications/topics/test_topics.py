@@ -131,6 +131,8 @@ def test_texts_of_a_series_generator_or_table():
     np.testing.assert_array_equal(again.topics, found.topics)
     with pytest.raises(InvalidInput, match=r"give one column, as in documents\['body'\]"):
         find_topics(frames.DataFrame({"year": 1, "body": texts}), 3)
+    with pytest.raises(InvalidInput, match=r"documents\[1\] is missing, not a text \(<NA>\)"):
+        find_topics(frames.Series(["ship sail", frames.NA]), 2)
 
 
 def test_several_words_or_a_tokenizer():
