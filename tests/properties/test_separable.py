@@ -1,6 +1,5 @@
 """Properties of the methods that choose anchor rows."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -31,14 +30,3 @@ def test_noiseless_separable_data_are_solved(method, seed, k, extra):
     sample = dirichlet_mixtures(k + extra, k + 4, k, random_state=seed)
     found = method(as_blocks(sample.data), k)
     assert set(found.anchors.tolist()) == set(sample.anchors.tolist())
-
-
-@pytest.mark.parametrize("method", EXACT.values(), ids=EXACT.keys())
-@settings(max_examples=10, deadline=None)
-@given(seed=seeds)
-def test_columns_in_another_order_change_nothing(method, seed):
-    rng = np.random.default_rng(seed)
-    data = np.abs(dirichlet_mixtures(30, 10, 4, snr=15, random_state=rng).data)
-    turned = data[:, rng.permutation(10)]
-    plain, other = method(as_blocks(data), 4), method(as_blocks(turned), 4)
-    assert set(plain.anchors.tolist()) == set(other.anchors.tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from inspect import signature
 from numbers import Integral, Real
 from pathlib import Path
@@ -194,7 +194,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _call(self, solver: Callable[..., Solution], *data: Any, **given: Any) -> Solution:
         """Call a solver with all parameters that its signature names, besides what is given."""
         named = signature(solver).parameters.keys() - {"n_components", *given}
-        own = {name: getattr(self, name) for name in self._get_param_names() if name in named}
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name in named}
         return solver(*data, **own, **given)
 
     def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:

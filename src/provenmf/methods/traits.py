@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 
 from provenmf.errors import InvalidInput, Naming, as_in_python, legible
@@ -96,10 +95,10 @@ class InvalidParameter(InvalidInput, InvalidParameterError):
 
 
 @cache
-def constraints_of(estimator: type[BaseEstimator]) -> dict[str, list[object]]:
+def constraints_of(estimator: Any) -> dict[str, list[object]]:
     """Return the legal values of each parameter as scikit-learn describes them."""
     hints = get_type_hints(estimator, include_extras=True)
-    return {name: legal_values(hints[name]) for name in estimator._get_param_names()}
+    return {field.name: legal_values(hints[field.name]) for field in fields(estimator)}
 
 
 def legal_values(hint: Any) -> list[object]:

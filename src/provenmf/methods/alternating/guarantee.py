@@ -28,7 +28,7 @@ from provenmf.data import LocalRows, as_blocks
 from provenmf.data.door import fingerprint_of
 from provenmf.data.memory import ObservedBlocks
 from provenmf.linalg.nnls import Penalties, Penalty
-from provenmf.linalg.norms import inverse_where_positive, row_lengths, squared_frobenius_norm
+from provenmf.linalg.norms import row_lengths, squared_frobenius_norm
 from provenmf.linalg.observed import residual_entries
 from provenmf.linalg.spectral import gram_of_columns
 from provenmf.results import Certificate, Check, Measure
@@ -214,20 +214,12 @@ def first_order(fit: ObservedFit, penalties: Penalties) -> Certificate:
 
 
 def _moved(factor: Floats, other: Floats, gradient: Floats, penalty: Penalty) -> float:
-    """Return how far a step of projected gradient descent moves a factor, in units of X.
+    """Measure how far a factor is from optimal by its gradient over the observed entries.
 
-    The rows of the other factor are scaled to unit length as in `optimality.projected_residual`;
-    the curvature of all entries bounds that of the observed ones.
+    The curvature of all entries bounds that of the observed ones.
     """
     if factor.shape[1] == 0:
         return 0.0
-    gram = other @ other.T + penalty.l2 * np.eye(len(other))
-    sizes = np.sqrt(np.maximum(np.diag(gram), 0.0))
-    inverse = inverse_where_positive(sizes)
-    largest = float(np.linalg.eigvalsh(gram * np.outer(inverse, inverse))[-1])
-    if largest <= 0:
-        return 0.0
-    slope = (gradient + penalty.l1 + penalty.l2 * factor) * inverse
-    scaled = factor * sizes
-    moved = scaled - np.maximum(scaled - slope / largest, 0.0)
-    return math.sqrt(largest) * float(np.linalg.norm(moved))
+    gram = penalty.with_gram(other @ other.T)
+    cross = factor @ gram - gradient - penalty.l1 - penalty.l2 * factor
+    return projected_residual(LocalRows.of(factor), gram, LocalRows.of(cross))

@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
-def errors_of_beginnings(values: Floats) -> Floats:
-    """Return, for m = 0, …, n, the least squared error of an increasing fit to the first m values.
+def increasing_fit(values: Floats) -> tuple[Floats, Floats]:
+    """Return the nonnegative increasing sequence nearest to the values, and errors of beginnings.
 
-    Fits are not negative.
+    The latter are the least squared errors of such fits to the first m values, m = 0, …, n.
     """
     n = len(values)
     errors = np.zeros(n + 1)
@@ -40,38 +40,23 @@ def errors_of_beginnings(values: Floats) -> Floats:
             before[top] = before[top - 1] + squares[top - 1] - fitted
         errors[i + 1] = before[top] + square - max(total, 0.0) ** 2 / count
         top += 1
-    return errors
-
-
-@njit(cache=True, nogil=True)
-def increasing_fit(values: Floats) -> Floats:
-    """Return the nonnegative increasing sequence nearest to the values."""
-    n = len(values)
-    sums, counts = np.empty(n), np.empty(n, dtype=np.intp)
-    top = 0
-    for i in range(n):
-        total, count = values[i], 1
-        while top and sums[top - 1] * count >= total * counts[top - 1]:
-            top -= 1
-            total, count = total + sums[top], count + counts[top]
-        sums[top], counts[top] = total, count
-        top += 1
     fit, start = np.empty(n), 0
     for block in range(top):
-        fit[start : start + counts[block]] = max(sums[block] / counts[block], 0.0)
-        start += counts[block]
-    return fit
+        stop = start + int(counts[block])
+        fit[start:stop] = max(sums[block] / counts[block], 0.0)
+        start = stop
+    return fit, errors
 
 
 @njit(cache=True, nogil=True)
 def unimodal_fit(values: Floats) -> Floats:
     """Return the nonnegative unimodal sequence nearest to the values."""
     backwards = values[::-1].copy()
-    errors = errors_of_beginnings(values) + errors_of_beginnings(backwards)[::-1]
+    errors = increasing_fit(values)[1] + increasing_fit(backwards)[1][::-1]
     place = int(np.argmin(errors))
     fit = np.empty(len(values))
-    fit[:place] = increasing_fit(values[:place])
-    fit[place:] = increasing_fit(backwards[: len(values) - place])[::-1]
+    fit[:place] = increasing_fit(values[:place])[0]
+    fit[place:] = increasing_fit(backwards[: len(values) - place])[0][::-1]
     return fit
 
 
