@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -12,8 +13,8 @@ from contextvars import ContextVar, copy_context
 from functools import cache, cached_property, partial
 from numbers import Integral
 from queue import SimpleQueue
-from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -160,9 +161,8 @@ def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_ro
     loops abort the process when two Python threads enter them at once, as those of a cluster
     worker do.
 
-    The calling thread works too and never waits for a helper that has not begun, so that calls
-    may be nested and a busy pool delays no call. Products inside get one BLAS thread: ours already
-    use every core.
+    The calling thread works too. Calls may be nested: beyond one helper for each core of the
+    machine none is started. Products inside get one BLAS thread: ours already use every core.
     """
     slices = deque(slice(i, min(i + slice_rows, n_rows)) for i in range(0, n_rows, slice_rows))
 
@@ -174,82 +174,54 @@ def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_ro
                 return
             function(rows)
 
-    threads = min(available_threads(), len(slices))
-    if threads <= 1:
+    helpers = min(available_threads(), len(slices)) - 1
+    helpers = min(helpers, usable_cores() - len(_helping))
+    if helpers <= 0:
         work()
         return
     with blas_limited_to(1):
-        helpers = [InBackground(work) for _ in range(threads - 1)]
+        others = [in_background(work) for _ in range(helpers)]
         try:
             work()
         finally:
             slices.clear()
-            for helper in helpers:
-                helper.result()
+            for result in others:
+                result()
 
 
-class InBackground(Generic[Value]):
-    """A call that runs in a helper thread, or in the thread that asks for its result first.
+_helping: set[object] = set()  # calls in the background that have not ended
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helping.clear)  # threads do not survive a fork
 
-    Free of Python's own conditions, semaphores and futures: a signal handler may raise while they
+
+def in_background(function: Callable[..., Value], *arguments: Any) -> Callable[[], Value]:
+    """Call a function in a new thread; return a function that waits for its result.
+
+    Free of Python's own threads, conditions and futures: a signal handler may raise while they
     hold a lock, and the process would wait for it at its end.
     """
+    ended = SimpleQueue[None]()
+    outcome: list[tuple[Value | None, BaseException | None]] = []
 
-    def __init__(self, function: Callable[..., Value], *arguments: Any) -> None:
-        self._call = partial(copy_context().run, function, *arguments)
-        self._tickets, self._ended = deque([None]), SimpleQueue[None]()
-        self._outcome: tuple[Value | None, BaseException | None] | None = None
-        _tasks().put(self._run)
-
-    def _run(self) -> None:
-        """Make the call, unless it has begun."""
+    def call() -> None:
+        _helping.add(ended)
         try:
-            self._tickets.pop()
-        except IndexError:
-            return
-        except BaseException as error:  # of a signal handler
-            self._outcome = None, error
-            raise
-        try:
-            self._outcome = self._call(), None
+            outcome.append((function(*arguments), None))
         except BaseException as error:
-            self._outcome = None, error
-        self._ended.put(None)
+            outcome.append((None, error))
+        _helping.discard(ended)
+        ended.put(None)
 
-    def result(self) -> Value:
-        """Return what the call returned, or raise what it raised."""
-        self._run()
-        self.wait()
-        value, error = self._outcome  # type: ignore[misc]
+    def result() -> Value:
+        if not outcome:
+            ended.get()
+        value, error = outcome[0]
         if error is not None:
             raise error
         return value  # type: ignore[return-value]
 
-    def wait(self) -> None:
-        """Wait for the end of the call if it has begun; otherwise cancel it."""
-        try:
-            self._tickets.pop()
-        except IndexError:
-            if self._outcome is None:
-                self._ended.get()
-
-
-@cache
-def _tasks() -> SimpleQueue[Callable[[], None]]:
-    """Return the queue of the process's helper threads, which start with the first call."""
-    tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
-
-    def help_out() -> None:
-        while True:
-            tasks.get()()
-
-    for _ in range(usable_cores()):
-        Thread(target=help_out, name="provenmf", daemon=True).start()
-    return tasks
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_tasks.cache_clear)  # threads do not survive a fork
+    start_new_thread(copy_context().run, (call,))
+    return result
 
 
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.budget import InBackground, block_bytes, room_for_parts
+from provenmf.budget import block_bytes, in_background, room_for_parts
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
 from provenmf.io.files import existing, parsing
@@ -57,15 +58,16 @@ class ArrayBlocks(Blocks):
         if len(ranges) == 1:
             yield *ranges[0], self.read(*ranges[0])
             return
-        coming = InBackground(self.read, *ranges[0])
+        coming = in_background(self.read, *ranges[0])
         try:
             for place, following in zip(ranges, [*ranges[1:], None]):
-                block = coming.result()
+                block = coming()
                 if following is not None:
-                    coming = InBackground(self.read, *following)
+                    coming = in_background(self.read, *following)
                 yield *place, block
         finally:
-            coming.wait()  # a caller that stops early may close the file
+            with suppress(Exception):  # a caller that stops early may close the file
+                coming()
 
     def in_double_precision(self) -> Self:
         """Return the same source, converted as it is read."""
