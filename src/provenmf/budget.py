@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from numbers import Integral
 from queue import SimpleQueue
 from threading import Lock
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 from provenmf.errors import InvalidInput, TooLarge, warn_user
-from provenmf.signals import persistently, set_inside
+from provenmf.signals import set_inside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,12 +97,17 @@ class BlasThreads:
                 self._set()
             yield
         finally:
-            persistently(partial(self._leave, mine))
-
-    def _leave(self, mine: object) -> None:
-        with self._lock:
-            self.limits.pop(mine, None)
-            self._set()
+            raised: BaseException | None = None
+            while True:  # no call before `try`, where a signal handler could raise
+                try:
+                    with self._lock:
+                        self.limits.pop(mine, None)
+                        self._set()
+                    break
+                except BaseException as error:
+                    raised = error
+            if raised is not None:
+                raise raised
 
     def _set(self) -> None:
         if self.limits:

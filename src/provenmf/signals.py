@@ -45,8 +45,12 @@ def undisturbed(function: Callable[Parameters, Value]) -> Callable[Parameters, V
         try:
             return copy_context().run(function, *positional, **named)
         except BaseException:
-            persistently(lambda: _restore(*before, handlers))
-            raise
+            while True:
+                try:
+                    _restore(*before, handlers)
+                except BaseException:  # of a signal handler once more
+                    continue
+                raise
 
     return run
 
@@ -66,19 +70,6 @@ def _restore(
     for number, handler in handlers.items():
         if signal.getsignal(number) is not handler:
             signal.signal(number, handler)
-
-
-def persistently(action: Callable[[], object]) -> None:
-    """Do what may be done twice, again while a signal handler raises; then raise that."""
-    raised: BaseException | None = None
-    while True:
-        try:
-            action()
-            break
-        except BaseException as error:
-            raised = error
-    if raised is not None:
-        raise raised
 
 
 def in_main_thread() -> bool:

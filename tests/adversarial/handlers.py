@@ -20,10 +20,11 @@ from oracles import hold
 from threadpoolctl import threadpool_info
 
 import provenmf
+from provenmf.budget import blas_threads
 from provenmf.methods import CATALOGUE, make_estimator
 
 # Functions at whose beginning and end a handler skips an end that is due.
-CRITICAL = ("__enter__", "__exit__", "signal", "_leave")
+CRITICAL = ("__enter__", "__exit__", "signal", "limited_to", "_set", "limit")
 
 
 class Stop(Exception):
@@ -45,6 +46,7 @@ def process_state() -> dict[str, Any]:
         "filters of warnings": (id(warnings.filters), list(warnings.filters), warnings.showwarning),
         "handlers": [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)],
         "threads": sorted(pool["num_threads"] for pool in threadpool_info()),
+        "limits": list(blas_threads.limits.values()),
         "locale": locale.setlocale(locale.LC_ALL),
         "decimal": str(decimal.getcontext()),
         "scikit-learn": sklearn.get_config(),
