@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import inspect
 import locale
 import signal
 import sys
@@ -65,7 +66,8 @@ def stopped(call: Callable[[], object], step: int, error: type[BaseException]) -
         if frame.f_code.co_name not in CRITICAL:
             return None
         frame.f_trace_lines = False
-        if event != "exception":
+        suspended = event == "return" and frame.f_code.co_flags & inspect.CO_GENERATOR
+        if event != "exception" and not suspended:  # no handler runs where a generator yields
             seen += 1
             if seen == step:
                 raise error
