@@ -11,7 +11,7 @@ import math
 import pytest
 
 from provenmf.reproduce.catalogue import experiments
-from provenmf.reproduce.claims import swapped, verdict_of
+from provenmf.reproduce.claims import contents, swapped, verdict_of
 from provenmf.reproduce.results import judge_again, read_record
 
 EXPERIMENTS = experiments()
@@ -26,6 +26,7 @@ CASES = "Relative errors, means of all runs"
 NEWS, FACES, NMF = "Measures of 10 topics", "Six components of the faces", "NMF (scikit-learn)"
 DOMINANT, SPARSE = "Dominant noise", "Linear sparsity s = G k"
 FIT_MEMORY = "Peak memory of a fit beyond the data, MB"
+WORST = "moore-penrose worst weight"
 
 
 def forged(tables, edits):
@@ -68,227 +69,6 @@ REPAIRS = {
     "merit-fig7": [("Peak memory", {"n": 3248}, "FastGradient MB", 600.0)],
 }
 GOOD = {name: forged(stored["tables"], REPAIRS.get(name, [])) for name, stored in RECORD.items()}
-# What violates just one clause.
-MUTANTS = {
-    "and-fig1": {
-        "and-converges": [("NEG", {"method": AND}, "error / start", 1e-3)],
-        "and-linear-rate": [("DIR", {"method": AND}, "late factor", 0.99)],
-        "hals-converges": [("DIR", {"method": "HALS"}, "error / start", 0.5)],
-        "hals-slower": [("DIR", {"method": "HALS"}, "seconds", 1.0)],
-        "hals-oscillates": [("CTM", {"method": "HALS"}, "largest rise", 1.0)],
-        "hals-fails-on-neg": [("NEG", {"method": "HALS"}, "error / start", 1e-6)],
-        "anls-converges": [("DIR", {"method": "ANLS"}, "error / start", 0.9)],
-        "anls-slower": [("CTM", {"method": "ANLS"}, "seconds", 0.1)],
-        "others-fail": [("CTM", {"method": "MU"}, "error / start", 1e-6)],
-        "signed-features-fail": [
-            ("NEG", {"method": "ANLS, signed features"}, "error / start", 1e-6)
-        ],
-    },
-    "and-fig2": {
-        "decreasing-falls": [("Thresholds on CTM", {"method": AND}, "error / start", 0.1)],
-        "constant-stops": [("Thresholds on DIR", {"method": "constant 0.1"}, "late factor", 0.9)],
-        "constant-first-drops": [
-            ("Thresholds on CTM", {"method": "constant 0.1"}, "error / start", 100.0)
-        ],
-        "constant-stays-far": [
-            ("Thresholds on DIR", {"method": "constant 0.0001"}, "error / start", 1e-7)
-        ],
-        "noise-first-drops": [("Noise on CTM", {"noise level": 0.1}, "error / start", 1.1)],
-        "noise-stabilizes": [("Noise on CTM", {"noise level": 0.01}, "late factor", 0.9)],
-        "noise-level-decides": [("Noise on CTM", {}, "error", 0.01)],
-    },
-    "and-fig3": {
-        "in-span": [("Starts, in-span", {"size": 2.0}, "error / start", 0.2)],
-        "in-span-exponential": [("Starts, in-span", {"size": 2.0}, "late factor", 0.99)],
-        "out-of-span": [("Starts, out-of-span", {"size": 1.0}, "relative error", 0.2)],
-    },
-    "and-fig4": {
-        "converges-to-20": [("Sparsity", {"α": 20}, "error / start", 0.2)],
-        "exponential-to-20": [("Sparsity", {"α": 10}, "late factor", 1.0)],
-        "small-error-at-80": [("Sparsity", {"α": 80}, "relative error", 0.3)],
-        "stabilizes-at-80": [("Sparsity", {"α": 80}, "late factor", 1.1)],
-    },
-    "and-theorems": {
-        "binary-recovered": [(BINARY, {"weights": "independent"}, "error / start", 0.1)],
-        "highest-correlation": [(BINARY, {"weights": "pairs"}, "error / start", 0.1)],
-        "theorem-4-threshold": [("DIR, thresholds of Theorem 4", {}, "error / start", 0.1)],
-        "one-sample-recovers": [(ONE, {"data": "binary"}, "error / start", 0.99)],
-        "one-sample-linear-rate": [(ONE, {"data": "DIR"}, "late factor", 0.9996)],
-        "section-6.1-fails": [("Weights of Section 6.1", {"method": AND}, "error", 1e-9)],
-        "bounded-noise": [("Bounded noise", {"noise": "adversarial"}, "bound", 1e-4)],
-        "noise-proportional": [("Bounded noise", {"noise": "random"}, "error", 1e-3)],
-    },
-    "purification-potential": {
-        "coupled-decreases": [("Coupled potential", {}, "largest factor", 1.01)],
-        "ends-small": [("Coupled potential", {}, "last", 0.9)],
-    },
-    "merit-lemmas": {
-        "support-in-anchors": [("Without noise", {}, "entries outside the anchors", 1)],
-        "fact-1": [("Without noise", {}, "smallest gap", 0.0)],
-        "lemma-1-condition": [("Without noise", {}, "ω √K / 2", 1.5)],
-        "lemma-1": [("Without noise", {}, "smallest maximum of an anchor", 0.5)],
-        "proposition-1": [("Warm start", {}, "smallest difference", 1e-9)],
-    },
-    "and-table1": {
-        "reasonable": [
-            (NEWS, {"method": m}, "ClustAcc", 0.063) for m in (AND, NMF, "LDA (scikit-learn)")
-        ],
-        "coherent": [(NEWS, {"method": AND}, "coherence", -425.0)],
-        "distinct": [(NEWS, {"method": AND}, "shared words", 36)],
-        "agree-with-groups": [(NEWS, {"method": AND}, "ClustAcc", 0.19)],
-    },
-    "and-fig5": {
-        "fits-the-faces": [(FACES, {}, "relative error", 1.0)],
-        "fit-like-nmf": [(FACES, {"method": NMF}, "relative error", 0.14)],
-        "meaningful-images": [(FACES, {"method": AND}, "negative share", 0.2)],
-        "better-than-others": [
-            (FACES, {"method": m}, "negative share", 0.0) for m in ("PCA", "ICA", "sparse PCA")
-        ],
-    },
-    "purification-theorem1": {
-        "geometric-rate": [("Without noise", {"eta": "1/60 (proof)"}, "mean factor", 0.9999)],
-        "arbitrarily-small": [("Without noise", {"eta": "1/60 (proof)"}, "last", 0.01)],
-        "error-up-to-c": [("Adversarial noise", {"c": 0.1}, "N", 0.3)],
-        "proportional": [("Adversarial noise", {"c": 0.01}, "error", 0.1)],
-        "noise-as-large-as-signal": [("Adversarial noise", {}, "signal", 10.0)],
-    },
-    "purification-theorem2": {
-        "noise-dominates": [(DOMINANT, {"noise": "none"}, "error", 0.5)],
-        "error-over-sqrt-k": [
-            (DOMINANT, {"noise": "unbiased, depends on x", "k": 8}, "error / ‖ν‖₁", 0.9)
-        ],
-        "falls-with-k": [(DOMINANT, {"noise": "unbiased"}, "error / ‖ν‖₁", 0.1)],
-        "adversarial-is-worse": [(DOMINANT, {"noise": "adversarial"}, "error", 0.8)],
-    },
-    "purification-pseudo-inverse": {
-        "more-robust": [("Left inverses", {"overlap": 0.6}, "moore-penrose worst weight", 0.05025)],
-        "purification-succeeds": [("Left inverses", {"overlap": 0.6}, "min-inf final E", 1.0)],
-    },
-    "purification-starts": {
-        "tenth-is-sufficient": [
-            ("Starts", {START: 0.1}, "worst", 0.5),
-            ("Starts", {START: 0.0}, "worst", 0.5),
-        ],
-        "start-does-not-matter": [("Starts", {START: 0.1}, "worst", 0.15)],
-    },
-    "purification-theorem6": {
-        "linear-sparsity": [(SPARSE, {"G = s/k": 0.05882}, "E without noise", 1e-2)],
-        "mixing-within-bound": [(SPARSE, {"G = s/k": 0.05882}, "E with noise", 0.12)],
-        "outside-within-bound": [(SPARSE, {"G = s/k": 0.05882}, "N with noise", 0.12)],
-        "leaves-the-span-behind": [(SPARSE, {"G = s/k": 0.05882}, "N without noise", 0.1)],
-    },
-    "purification-theorem7": {
-        "general-weights": [("Cases", {"case": "binary weights"}, "error", 0.6)],
-        "averages-out": [("Cases", {"case": "binary weights"}, "power", 0.0)],
-        "balancing-recovers": [("Unequal proportions", {"balanced": True}, "E at the end", 0.1)],
-        "balancing-needed": [("Unequal proportions", {}, "iterations to 1e-6", 30)],
-    },
-    "cones-fig1": {
-        "below-the-bounds": [(CASES, {"n": 1000}, "above a bound", 1)],
-        "theorem-5-tighter": [(CASES, {"n": 100}, "Theorem 5, 99 %", 0.3)],
-        "als-unstable": [(CASES, {}, "largest Als", 0.1)],
-        "als-small-elsewhere": [(CASES, {}, "largest Als", 1.0)],
-        "alg2-like-mult": [(CASES, {"n": 10_000}, "Mult", 1.0)],
-        "better-for-large-n": [(CASES, {"n": 10_000}, "Alg2+Als", 0.07)],
-        "outperforms-mult": [(CASES, {"n": 100}, "Alg2+Als", 0.66)],
-    },
-    "cones-theorem5": {
-        "k-is-found": [("Unknown K", {}, "K found", 4)],
-        "bound-for-unknown-k": [("Unknown K", {}, "error", 0.3)],
-        "bound-on-real-data": [("Real data", {}, "error", 0.3)],
-        "k-is-found-on-real-data": [("Real data", {}, "K found", 1)],
-    },
-    "cones-table1": {
-        "alg2-als-like-mult": [("Seconds", {"n": 100}, "Alg2+Als", 5.0)],
-        "alg2-faster-than-mult": [("Seconds", {"n": 100}, "Alg2", 1.2)],
-    },
-    "merit-fig2": {
-        "merit-from-10-db": [("success rate", {DB: 22}, "MERIT", 0.72)],
-        "fastgradient-from-16-db": [("success rate", {DB: 25}, "FastGradient", 0.86)],
-        "spa-not-at-20-db": [("success rate", {DB: 20}, "SPA", 1.0)],
-        "convex-above-spa": [
-            ("success rate", {DB: s}, "SPA", 0.9) for s in (7, 8, 9, 10, 11, 12, 13)
-        ],
-        "merit-above-fastgradient": [
-            ("success rate", {DB: s}, "FastGradient", 1.0) for s in SNRS if s >= 9
-        ],
-    },
-    "merit-fig3": {
-        "lowest-mrsa": [("MRSA, 0 to 100", {DB: s}, "MERIT", 60.0) for s in (7, 8, 9)],
-        "anchors-recovered": [("MRSA, 0 to 100", {DB: 20}, "MERIT", 5.0)],
-        "highest-mean-rae": [("RAE", {}, m, 0.7) for m in METHODS],
-        "highest-rae-everywhere": [("RAE", {DB: 7}, "MERIT", 0.6)],
-    },
-    "merit-fig4": {
-        "gap-to-spa": [("success rate", {DB: s}, "SPA", 0.9) for s in (10, 12)],
-        "convex-methods-succeed": [("success rate", {DB: 16}, "MERIT", 0.8)],
-        "fastgradient-5-gb": [(FIT_MEMORY, {"n": 10_000}, "FastGradient", 2300.0)],
-        "merit-below-100-mb": [
-            (FIT_MEMORY, {"n": 10_000}, "MERIT", 180.0),
-            (FIT_MEMORY, {"n": 1000}, "MERIT", 18.0),
-        ],
-        "merit-grows-gracefully": [(FIT_MEMORY, {"n": 1000}, "MERIT", 1.0)],
-    },
-    "merit-table1": {
-        "merit-succeeds": [("success rate", {"K": 50}, "MERIT", 0.9)],
-        "fastgradient-succeeds": [("success rate", {"K": 50}, "FastGradient", 0.9)],
-        "spa-succeeds-at-40": [("success rate", {"K": 40}, "SPA", 0.5)],
-        "spa-falls": [("success rate", {"K": 70}, "SPA", 1.0)],
-        "mrsa-below-spa": [("MRSA, 0 to 100", {"K": 70}, "SPA", 16.6)],
-        "rae-as-printed": [("RAE", {"K": 40}, "MERIT", 0.7)],
-    },
-    "merit-fig5": {
-        "larger-lambda-at-low-snr": [("by λ", {"λ": 0.03}, "8 dB", 1.0)],
-        "some-lambda-succeeds": [("by λ", {"λ": x}, "12 dB", 0.8) for x in (0.03, 0.1, 0.3, 1.0)],
-        "mu-hardly-matters": [("by μ", {"μ": 1e-3}, "8 dB", 0.0)],
-        "every-mu-succeeds": [("by μ", {}, "12 dB", 0.0)],
-    },
-    "merit-table2": {
-        "spa-as-printed": [
-            ("ClustAcc on tdt2", {"method": "SPA", "origin": "ours"}, f"K={k}", 0.1) for k in SIZES
-        ],
-        "best-accuracy-on-tdt2": [("ClustAcc on tdt2", {"method": "XRAY"}, "K=5", 0.99)],
-        "best-coherence-on-tdt2": [("Coherence on tdt2", {"method": "XRAY"}, "K=5", -200.0)],
-        "five-percent-at-10": [("ClustAcc on tdt2", {"method": "SPA"}, "K=10", 0.94)],
-        "top-two-on-reuters": [
-            ("ClustAcc on reuters21578", {"method": m}, f"K={k}", 0.7)
-            for m in ("SPA", "LDA")
-            for k in (3, 4, 5, 6)
-        ],
-        "convex-above-greedy": [
-            (f"ClustAcc on {corpus}", {"method": "MERIT(0)"}, f"K={k}", 0.1)
-            for corpus in ("tdt2", "reuters21578")
-            for k in SIZES
-        ],
-        "penalty-helps": [
-            ("ClustAcc on tdt2", {"method": "MERIT(0)"}, f"K={k}", 0.99) for k in SIZES
-        ],
-    },
-    "merit-table4": {
-        "among-two-best": [
-            ("SRC", {"network": f"DBLP{i}"}, m, 0.4)
-            for i in (1, 3)
-            for m in ("GeoNMF", "FastGradient")
-        ],
-        "scores-as-printed": [("SRC", {"network": "DBLP1"}, "MERIT(0)", 0.26)],
-        "spoc-as-printed": [("SRC", {"network": "DBLP3"}, "SPOC", 0.31)],
-        "ahead-on-dblp2": [("SRC", {"network": "DBLP2"}, "GeoNMF", 0.32)],
-    },
-    "merit-fig6": {
-        "fastgradient-needs": [("Peak memory", {"n": 2016}, "FastGradient MB", 1.0)],
-        "merit-needs": [("Peak memory", {}, "MERIT MB", 3000.0)],
-    },
-    "merit-fig7": {
-        "fastgradient-needs": [("Peak memory", {"n": 3248}, "FastGradient MB", 288.0)],
-        "merit-needs": [("Peak memory", {}, "MERIT MB", 400.0)],
-    },
-}
-
-
-def decisions(name, tables):
-    return {j.clause.name: j.decision for j in EXPERIMENTS[name].judge(tables)}
-
-
 # Results without sense: several clauses may fail, and the claim must not hold.
 SUCCESS, EVERY = "success rate", ("SPA", "FastGradient", "MERIT")
 NONSENSE = {
@@ -310,7 +90,7 @@ NONSENSE = {
     "competitors at 1e-12, AND stuck at 1e-3": (
         "and-fig1",
         [
-            (title, {"method": m}, "error / start", 1e-3 if m == AND else 1e-12)
+            (title, {"method": m}, "error", 6e-3 if m == AND else 1e-12)
             for title in ("DIR", "CTM")
             for m in (AND, "HALS", "ANLS", "MU", "LDA")
         ],
@@ -321,7 +101,7 @@ NONSENSE = {
         [
             (f"Starts, {where}-span", {"method": AND}, n, math.inf)
             for where in ("in", "out-of")
-            for n in ("error / start", "relative error")
+            for n in ("error", "relative error")
         ],
     ),
     "the final error is 100 from every start": (
@@ -343,14 +123,14 @@ NONSENSE = {
     "constant thresholds diverge at once and rest there": (
         "and-fig2",
         [
-            (f"Thresholds on {t}", {"method": f"constant {c}"}, "error / start", 1e6)
+            (f"Thresholds on {t}", {"method": f"constant {c}"}, "error", 1e6)
             for t in ("DIR", "CTM")
             for c in (0.1, 0.0001)
         ],
     ),
     "ANLS stands still": (
         "and-fig1",
-        [(t, {"method": "ANLS"}, "error / start", 0.999) for t in ("DIR", "CTM")],
+        [(t, {"method": "ANLS"}, "error", 6.58) for t in ("DIR", "CTM")],
     ),
     "HALS stands still and passes for oscillating": (
         "and-fig1",
@@ -418,42 +198,216 @@ NONSENSE = {
 }
 
 
+# What violates just one clause where changing one column of some rows violates others too.
+BY_HAND = {
+    ("and-table1", "distinct"): [(NEWS, {"method": AND}, "shared words", 36)],
+    ("purification-theorem6", "leaves-the-span-behind"): [(SPARSE, {}, "N without noise", 0.1)],
+    ("cones-fig1", "below-the-bounds"): [(CASES, {"n": 1000}, "above a bound", 1)],
+    ("cones-fig1", "better-for-large-n"): [(CASES, {"n": 10_000}, "Alg2+Als", 0.07)],
+    ("merit-fig2", "merit-above-fastgradient"): [
+        (SUCCESS, {DB: s}, "FastGradient", 1.0) for s in SNRS if s >= 9
+    ],
+    ("merit-fig3", "highest-mean-rae"): [("RAE", {}, m, 0.7) for m in METHODS],
+    ("merit-table2", "spa-as-printed"): [
+        ("ClustAcc on tdt2", {"method": "SPA", "origin": "ours"}, f"K={k}", 0.1) for k in SIZES
+    ],
+    ("merit-table2", "best-accuracy-on-tdt2"): [
+        ("ClustAcc on tdt2", {"method": "XRAY"}, "K=5", 0.99)
+    ],
+    ("merit-table2", "best-coherence-on-tdt2"): [
+        ("Coherence on tdt2", {"method": "XRAY"}, "K=5", -200.0)
+    ],
+    ("merit-table2", "five-percent-at-10"): [("ClustAcc on tdt2", {"method": "SPA"}, "K=10", 0.94)],
+    ("merit-table2", "top-two-on-reuters"): [
+        ("ClustAcc on reuters21578", {"method": m}, f"K={k}", 0.7)
+        for m in ("SPA", "LDA")
+        for k in (3, 4, 5, 6)
+    ],
+    ("merit-table2", "convex-above-greedy"): [
+        (f"ClustAcc on {corpus}", {"method": "MERIT(0)"}, f"K={k}", 0.1)
+        for corpus in ("tdt2", "reuters21578")
+        for k in SIZES
+    ],
+    ("merit-table2", "penalty-helps"): [
+        ("ClustAcc on tdt2", {"method": "MERIT(0)"}, f"K={k}", 0.99) for k in SIZES
+    ],
+    ("merit-table4", "ahead-on-dblp2"): [("SRC", {"network": "DBLP2"}, "GeoNMF", 0.32)],
+    ("merit-lemmas", "support-in-anchors"): [
+        ("Without noise", {}, "entries outside the anchors", 1)
+    ],
+}
+FACTORS = [float(f) for f in (0, 1e-6, 1e-3, 0.1, 0.5, 0.8, 0.9, 1.1, 1.25, 2, 10, 1e3, 1e6)]
+
+
+def decisions(name, tables):
+    return {j.clause.name: j.decision for j in EXPERIMENTS[name].judge(tables)}
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def changes(tables):
+    """Each measured column of a table, in the rows of one method, in all rows, and in one row."""
+    for title, rows in tables.items():
+        ours = [n for n, row in enumerate(rows) if "print" not in str(row.get("origin"))]
+        methods = dict.fromkeys(rows[n].get("method") for n in ours)
+        groups = [[n for n in ours if rows[n].get("method") == method] for method in methods]
+        for name in dict.fromkeys(name for row in rows for name in row):
+            for group in (*groups, ours, *([n] for n in ours if len(groups) < 3)):
+                numbers = [n for n in group if is_number(rows[n].get(name))]
+                if numbers and not name.startswith(("our ", "printed ", "authors'")):
+                    yield title, name, numbers
+
+
+def with_column(tables, title, name, numbers, change):
+    rows = [
+        {**row, name: change(row[name])} if n in numbers else row
+        for n, row in enumerate(tables[title])
+    ]
+    return {**tables, title: rows}
+
+
+def single_violations(name):
+    """Clause -> edits of the good tables after which it fails, and no other clause."""
+    good, found = GOOD[name], {}
+    wanted = {c.name for c in EXPERIMENTS[name].clauses} - {c for n, c in BY_HAND if n == name}
+    for (title, column, numbers), factor in itertools.product(changes(good), FACTORS):
+        if wanted:
+            forgery = with_column(good, title, column, numbers, factor.__mul__)
+            bad = {c: d for c, d in decisions(name, forgery).items() if d != "holds"}
+            if list(bad.values()) == ["fails"] and wanted & bad.keys():
+                wanted -= bad.keys()
+                found[next(iter(bad))] = (title, column, numbers)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_clause_can_be_violated_alone_and_then_decides(name):
+    found = single_violations(name)
+    by_hand = {clause: edits for (n, clause), edits in BY_HAND.items() if n == name}
+    assert found.keys() | by_hand.keys() == {c.name for c in EXPERIMENTS[name].clauses}
+    for clause, edits in by_hand.items():
+        bad = {c: d for c, d in decisions(name, forged(GOOD[name], edits)).items() if d != "holds"}
+        assert bad == {clause: "fails"}
+        unknown = [(title, where, column, math.nan) for title, where, column, _ in edits]
+        assert decisions(name, forged(GOOD[name], unknown))[clause] != "holds"
+    for clause, (title, column, numbers) in found.items():
+        unknown = with_column(GOOD[name], title, column, numbers, lambda old: math.nan)
+        assert decisions(name, unknown)[clause] != "holds"
+
+
+def everywhere(change):
+    """Change every measured number of the paper's methods: (number, column of it) -> number."""
+
+    def kind(tables):
+        forgery = copy.deepcopy(tables)
+        for title, name, numbers in changes(tables):
+            if name not in GIVEN:
+                old = [tables[title][n][name] for n in numbers]
+                for n, value in zip(numbers, old):
+                    forgery[title][n][name] = change(value, old)
+        return forgery
+
+    return kind
+
+
+GIVEN = contents("claims.toml")["given"]["columns"]
+KINDS = {f"every number is {c}": everywhere(lambda v, old, c=c: c) for c in (0.0, 1e-9, 0.5, 1, 9)}
+KINDS |= {
+    "every number is infinite": everywhere(lambda v, old: math.inf),
+    "every number is negative": everywhere(lambda v, old: -abs(v) - 1e-9),
+    "every number is unknown": everywhere(lambda v, old: math.nan),
+    "all rows are the first": lambda tables: {
+        title: [{**row, **{k: v for k, v in rows[0].items() if k not in GIVEN}} for row in rows]
+        for title, rows in tables.items()
+    },
+    "every second row is missing": lambda tables: {
+        t: rows[::2] or rows for t, rows in tables.items()
+    },
+    "the last row is missing": lambda tables: {t: rows[:-1] or rows for t, rows in tables.items()},
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_nonsense_of_a_kind_holds_nowhere(name, kind):
+    forgery = KINDS[kind](GOOD[name])
+    if forgery != GOOD[name]:  # tables of one row have no second one
+        assert verdict_of(EXPERIMENTS[name].judge(forgery)) != "holds"
+
+
+def swap_rows(tables, one, other):
+    names = {one: other, other: one}
+    return {
+        title: [{**row, "method": names.get(row["method"], row["method"])} for row in rows]
+        if all("method" in row for row in rows)
+        else rows
+        for title, rows in tables.items()
+    }
+
+
+def swap_columns(tables, one, other):
+    return {
+        title: [
+            {**row, one: row[other], other: row[one]} if {one, other} <= row.keys() else row
+            for row in rows
+        ]
+        for title, rows in tables.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "swap", "one", "other"),
+    [
+        *(("and-fig1", swap_rows, AND, m) for m in ("HALS", "ANLS", "MU", "LDA")),
+        ("and-fig1", swap_columns, "seconds", "error"),
+        ("and-fig1", swap_columns, "error", "error at the start"),
+        ("and-fig2", swap_rows, AND, "constant 0.1"),
+        *(("and-fig5", swap_rows, AND, m) for m in ("PCA", "k-means", "sparse PCA")),
+        ("purification-theorem1", swap_columns, "E", "signal"),
+        ("purification-pseudo-inverse", swap_columns, "min-inf worst weight", WORST),
+        *(("cones-fig1", swap_columns, m, "Alg2+Als") for m in ("Als", "Mult", "Theorem 4")),
+        *(
+            (f"merit-{n}", swap_columns, m, "MERIT")
+            for n in ("fig2", "fig3", "table1")
+            for m in ("SPA", "FastGradient")
+            if (n, m) != ("table1", "FastGradient")
+        ),
+        ("merit-fig4", swap_columns, "FastGradient", "MERIT"),
+        *(("merit-table2", swap_rows, m, "MERIT") for m in ("SPA", "XRAY", "MERIT(0)")),
+        *(("merit-table4", swap_columns, m, "MERIT") for m in ("GeoNMF", "SPOC", "FastGradient")),
+        ("merit-fig7", swap_columns, "FastGradient MB", "MERIT MB"),
+        ("merit-lemmas", swap_columns, "bound", "smallest difference"),
+    ],
+)
+def test_swapped_methods_and_columns_do_not_hold(name, swap, one, other):
+    assert verdict_of(EXPERIMENTS[name].judge(swap(GOOD[name], one, other))) != "holds"
+
+
+def test_a_right_mean_with_an_absurd_spread_is_not_enough():
+    for title, clause, spread in (
+        ("MRSA, 0 to 100", "lowest-mrsa", 40.0),
+        ("RAE", "highest-mean-rae", 0.5),
+    ):
+        wild = with_column(GOOD["merit-fig3"], title, "MERIT ±", range(13), lambda old, s=spread: s)
+        bad = {c for c, d in decisions("merit-fig3", wild).items() if d != "holds"}
+        assert bad == {clause}
+
+
 @pytest.mark.parametrize("story", NONSENSE)
 def test_nonsense_does_not_hold(story):
     name, edits = NONSENSE[story]
     assert verdict_of(EXPERIMENTS[name].judge(forged(GOOD[name], edits))) != "holds"
 
 
-ALL_MUTANTS = [(name, clause) for name, mutants in MUTANTS.items() for clause in mutants]
-
-
-def test_every_clause_has_a_mutant():
-    clauses = {(name, c.name) for name, e in EXPERIMENTS.items() for c in e.clauses}
-    assert clauses == set(ALL_MUTANTS)
-
-
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_good_results_hold(name):
+def test_good_results_hold_and_nothing_holds_of_empty_tables(name):
     judged = EXPERIMENTS[name].judge(GOOD[name])
     assert {j.clause.name: j.decision for j in judged if j.decision != "holds"} == {}
     assert verdict_of(judged) == "holds"
-
-
-@pytest.mark.parametrize(("name", "clause"), ALL_MUTANTS)
-def test_a_violated_clause_changes_the_verdict(name, clause):
-    found = decisions(name, forged(GOOD[name], MUTANTS[name][clause]))
-    assert [c for c, decision in found.items() if decision != "holds"] == [clause]
-    assert found[clause] == "fails"
-
-
-@pytest.mark.parametrize(("name", "clause"), ALL_MUTANTS)
-def test_no_clause_holds_where_it_reads_nan(name, clause):
-    edits = [(title, where, column, math.nan) for title, where, column, _ in MUTANTS[name][clause]]
-    assert decisions(name, forged(GOOD[name], edits))[clause] != "holds"
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_nothing_holds_of_empty_tables(name):
     assert verdict_of(EXPERIMENTS[name].judge({})) == "not measured"
 
 
@@ -467,7 +421,8 @@ def test_one_trial_decides_nothing_that_depends_on_chance(name):
     if name == "merit-lemmas":
         few["Without noise"] = few["Without noise"][:1]
     judged = EXPERIMENTS[name].judge(few)
-    assert {j.decision for j in judged if j.clause.fewest} == {"too few trials"}
+    undecided = {"too few trials", "not measured"}
+    assert {j.decision for j in judged if j.clause.fewest} <= undecided
 
 
 def test_numbers_of_the_variant_are_those_of_its_rows_and_columns():

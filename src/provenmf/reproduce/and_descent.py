@@ -41,17 +41,15 @@ from provenmf.methods.and_descent.guarantee import general_correlation
 from provenmf.methods.and_descent.kernels import after_gradient_steps
 from provenmf.metrics.recovery import total_correlation_error
 from provenmf.report.elements import Chart
-from provenmf.reproduce import claims
 from provenmf.reproduce.claims import (
     Measured,
-    Names,
     Row,
     Settings,
     Tables,
     cell,
-    entry,
-    largest,
-    smallest,
+    chart,
+    logarithms,
+    quotients,
 )
 
 Array = NDArray[np.float64]
@@ -273,7 +271,6 @@ def study(
                     "method": name,
                     "error at the start": run.errors[0],
                     "error": run.errors[-1],
-                    "error / start": run.errors[-1] / run.errors[0],
                     "relative error": run.errors[-1] / length,
                     "late factor": run.late_factor,
                     "largest rise": run.largest_rise,
@@ -281,7 +278,7 @@ def study(
                     "seconds": round(run.seconds[-1], 3),
                 }
             )
-    return rows, claims.chart(title, "seconds", "total correlation error", lines, "y")
+    return rows, chart(title, "seconds", "total correlation error", lines, "y")
 
 
 def sizes(settings: Settings) -> tuple[int, int, int, int]:
@@ -355,7 +352,7 @@ def thresholds_and_noise(settings: Settings) -> Measured:
         ({"noise level": level}, noisy(noise_level=level), start) for level in levels
     )
     methods = OURS | {PAPER: partial(paper_stages, steps=100)}
-    tables[NOISY], figure = study(NOISY, methods, cases, settings)
+    tables["Noise on CTM"], figure = study("Noise on CTM", methods, cases, settings)
     return Measured(tables, [*figures, figure])
 
 
@@ -366,8 +363,8 @@ def weak_starts(settings: Settings) -> Measured:
     tables: Tables = {}
     figures = []
     for title, option, lengths in (
-        (IN_SPAN, "in_span", (0.5, 1.0, 1.5, 2.0)),
-        (OUT_OF_SPAN, "out_of_span", (0.1, 0.3, 1.0)),
+        ("Starts, in-span", "in_span", (0.5, 1.0, 1.5, 2.0)),
+        ("Starts, out-of-span", "out_of_span", (0.1, 0.3, 1.0)),
     ):
         cases: Iterable[Case] = (
             ({"size": size}, sample, standard_start(components, seed, **{option: size}))
@@ -406,28 +403,31 @@ def theorems(settings: Settings) -> Measured:
         for name, weights in (("independent", sample.weights), ("pairs", pairs))
     )
     constant = partial(paper_stages, alpha=0.25, decay=1.0, eta=None)
-    binary, _ = study(BINARY, OURS | {PAPER: constant}, cases, settings)
+    title = "Binary weights, α = 1/4"
+    tables = {title: study(title, OURS | {PAPER: constant}, cases, settings)[0]}
     everywhere = np.where(sample.weights > 0, 1.0, 1.0 / k)
     data = Sample(everywhere @ components, components, everywhere)
     methods = OURS | {PAPER: partial(paper_stages, eta=None)}
-    undecodable, figure = study(SECTION_6, methods, [({}, data, start)], settings)
+    title = "Weights of Section 6.1"
+    tables[title], figure = study(title, methods, [({}, data, start)], settings)
     # Each of the three features with weight one may take a third of the common vector.
     absorbed = (1 - 1 / k) * components + components.mean(axis=0) / 3
-    for row in undecodable:
+    for row in tables[title]:
         row["absorbed"] = total_correlation_error(absorbed, components)
     data = data_sets.sample_dirichlet(n, components, random_state=settings.seed)
     theorem_4 = partial(adaptive_stages, schedule="theorem-4", scale_rows=False)
-    tied, _ = study(TIED, {PAPER: theorem_4}, [({}, data, start)], settings)
-    noisy = [
+    title = "DIR, thresholds of Theorem 4"
+    tables[title], _ = study(title, {PAPER: theorem_4}, [({}, data, start)], settings)
+    tables["Bounded noise"] = [
         noise_row(kind, level, sample, start, settings)
         for kind in ("random", "adversarial")
         for level in (0.003, 0.01, 0.03)
     ]
-    ones: list[Row] = []
+    title = "One sample a step"
+    ones = tables[title] = []
     for name, drawn, alpha, decay in (("binary", sample, 0.25, 1.0), ("DIR", data, 0.1, 1.1)):
         stages = partial(one_sample_stages, alpha=alpha, decay=decay, seed=settings.seed)
-        ones += study(ONE, {PAPER: stages}, [({"data": name}, drawn, start)], settings)[0]
-    tables = {BINARY: binary, SECTION_6: undecodable, TIED: tied, ONE: ones, NOISE: noisy}
+        ones += study(title, {PAPER: stages}, [({"data": name}, drawn, start)], settings)[0]
     return Measured(tables, [figure])
 
 
@@ -466,108 +466,18 @@ def noise_row(kind: str, level: float, sample: Sample, start: Array, settings: S
     return {"noise": kind, "γ₂": gamma, "γ₁": gamma_1, "error": error, "bound": bound}
 
 
-def slower(method: str, tables: Tables) -> float:
+def slower(tables: Tables, method: str) -> float:
     """Return the smallest ratio of AND's speed to that of another method, on DIR and CTM.
 
     The speed is the decrease of the logarithm of the error in a second.
     """
 
     def pace(title: str, name: str) -> float:
-        fallen = -math.log(cell(tables, title, "error / start", method=name))
-        return fallen / cell(tables, title, "seconds", method=name)
+        first, last, seconds = (
+            cell(tables, title, column, method=name)
+            for column in ("error at the start", "error", "seconds")
+        )
+        return float(np.subtract(*logarithms([first, last])) / (seconds or math.nan))
 
-    return float(np.min([pace(title, PAPER) / pace(title, method) for title in BOTH]))
-
-
-def unrest(titles: str | Names, methods: str | Names, tables: Tables) -> float:
-    """Return the largest |log factor| a pass in the second half."""
-    fastest, slowest = (of(titles, LATE, method=methods)(tables) for of in (smallest, largest))
-    return max(-math.log(fastest), math.log(slowest))
-
-
-BOTH = ("DIR", "CTM")
-ALL = ("DIR", "CTM", "NEG")
-SCHEMES, NOISY = ("Thresholds on DIR", "Thresholds on CTM"), "Noise on CTM"
-CONSTANTS = ("constant 0.1", "constant 0.0001")
-IN_SPAN, OUT_OF_SPAN = "Starts, in-span", "Starts, out-of-span"
-BINARY, NOISE, SECTION_6 = "Binary weights, α = 1/4", "Bounded noise", "Weights of Section 6.1"
-TIED, ONE = "DIR, thresholds of Theorem 4", "One sample a step"
-RATIO, LATE = "error / start", "late factor"
-OUR_VARIANT = {PAPER: VARIANT}
-EXPERIMENTS = (
-    claims.experiment(
-        "and-fig1",
-        convergence,
-        {
-            "and-converges": largest(ALL, RATIO, method=PAPER),
-            "and-linear-rate": largest(ALL, LATE, method=PAPER),
-            "hals-converges": largest(BOTH, RATIO, method="HALS"),
-            "hals-slower": partial(slower, "HALS"),
-            "hals-oscillates": entry("CTM", "largest rise", method="HALS"),
-            "hals-fails-on-neg": entry("NEG", RATIO, method="HALS"),
-            "anls-converges": largest(BOTH, RATIO, method="ANLS"),
-            "anls-slower": partial(slower, "ANLS"),
-            "others-fail": smallest(BOTH, RATIO, method=("MU", "LDA")),
-            "signed-features-fail": smallest(
-                "NEG", RATIO, method=("HALS, signed features", "ANLS, signed features")
-            ),
-        },
-        OUR_VARIANT,
-    ),
-    claims.experiment(
-        "and-fig2",
-        thresholds_and_noise,
-        {
-            "decreasing-falls": largest(SCHEMES, RATIO, method=PAPER),
-            "constant-stops": partial(unrest, SCHEMES, CONSTANTS),
-            "constant-first-drops": largest(SCHEMES, RATIO, method=CONSTANTS),
-            "constant-stays-far": smallest(SCHEMES, RATIO, method=CONSTANTS),
-            "noise-first-drops": largest(NOISY, RATIO, method=PAPER),
-            "noise-stabilizes": partial(unrest, NOISY, PAPER),
-            "noise-level-decides": lambda t: claims.power_law(
-                t, NOISY, "noise level", "error", "method", (PAPER,), 1
-            ),
-        },
-        OUR_VARIANT,
-    ),
-    claims.experiment(
-        "and-fig3",
-        weak_starts,
-        {
-            "in-span": largest(IN_SPAN, RATIO, method=PAPER),
-            "in-span-exponential": largest(IN_SPAN, LATE, method=PAPER),
-            "out-of-span": largest(OUT_OF_SPAN, "relative error", method=PAPER),
-        },
-        OUR_VARIANT,
-    ),
-    claims.experiment(
-        "and-fig4",
-        sparsity,
-        {
-            "converges-to-20": largest("Sparsity", RATIO, method=PAPER, α=lambda a: a <= 20),
-            "exponential-to-20": largest("Sparsity", LATE, method=PAPER, α=lambda a: a <= 20),
-            "stabilizes-at-80": lambda t: abs(
-                math.log(cell(t, "Sparsity", LATE, method=PAPER, α=80))
-            ),
-            "small-error-at-80": entry("Sparsity", "relative error", method=PAPER, α=80),
-        },
-        OUR_VARIANT,
-    ),
-    claims.experiment(
-        "and-theorems",
-        theorems,
-        {
-            "binary-recovered": entry(BINARY, RATIO, method=PAPER, weights="independent"),
-            "highest-correlation": entry(BINARY, RATIO, method=PAPER, weights="pairs"),
-            "theorem-4-threshold": entry(TIED, RATIO, method=PAPER),
-            "one-sample-recovers": entry(ONE, RATIO, data="binary"),
-            "one-sample-linear-rate": entry(ONE, LATE, data="DIR"),
-            "section-6.1-fails": smallest(SECTION_6, "error", over="absorbed", method=PAPER),
-            "bounded-noise": largest(NOISE, "error", over="bound"),
-            "noise-proportional": lambda t: claims.power_law(
-                t, NOISE, "γ₂", "error", "noise", ("random", "adversarial"), 1
-            ),
-        },
-        OUR_VARIANT,
-    ),
-)
+    pairs = [(pace(title, PAPER), pace(title, method)) for title in ("DIR", "CTM")]
+    return float(np.min(quotients(*zip(*pairs))))

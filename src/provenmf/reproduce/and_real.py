@@ -7,8 +7,6 @@ picture of a face part cannot have.
 
 from __future__ import annotations
 
-import math
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from numpy.typing import NDArray
 from provenmf.applications.fitting import for_real_data
 from provenmf.methods import make_estimator
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
-from provenmf.reproduce.and_descent import OUR_VARIANT, PAPER, VARIANT
+from provenmf.reproduce.and_descent import PAPER, VARIANT
 from provenmf.reproduce.claims import (
     Measured,
     Row,
@@ -27,18 +25,18 @@ from provenmf.reproduce.claims import (
     cell,
     column,
     contents,
-    entry,
-    experiment,
+    logarithms,
 )
 from provenmf.reproduce.real_data import data_folder, faces, newsgroups
 from provenmf.reproduce.rivals import k_means_accuracy
 
 Floats = NDArray[np.floating]
 NMF_NAME, LDA_NAME = "NMF (scikit-learn)", "LDA (scikit-learn)"
+OTHERS = ("k-means", "PCA", "ICA", "dictionary learning", "sparse PCA")
 TABLE_1, FACES = "Measures of 10 topics", "Six components of the faces"
 
 
-def newsgroup_topics(settings: Settings) -> Measured:
+def newsgroup_topics(settings: Settings) -> Tables:
     """Reproduce Table 1: ten topics by three methods; AND from several random starts."""
     folder = data_folder(settings, "and-table1", "news20")
     counts, words, groups = newsgroups(folder)
@@ -64,7 +62,7 @@ def newsgroup_topics(settings: Settings) -> Measured:
         if seed == settings.seed:
             tables[name] = [{"topic": " ".join(words[row[:10]])} for row in best]
     printed: list[Row] = [{"topic": line} for line in contents("published.toml")["and_topics"]]
-    return Measured({TABLE_1: summary, **tables, "Paper's print: AND": printed})
+    return {TABLE_1: summary, **tables, "Paper's print: AND": printed}
 
 
 def frequent_words(
@@ -158,7 +156,7 @@ def least_accuracy(tables: Tables) -> float:
     )
 
 
-def at_least_the_worse(name: str, sign: int, tables: Tables) -> float:
+def at_least_the_worse(tables: Tables, name: str, sign: int) -> float:
     """Return AND's mean of a measure minus the worse of NMF's and LDA's; larger is better."""
     ours = sign * float(np.mean(column(tables, TABLE_1, name, method=PAPER)))
     others = (sign * cell(tables, TABLE_1, name, method=m) for m in (NMF_NAME, LDA_NAME))
@@ -176,37 +174,7 @@ def beaten(tables: Tables) -> float:
             [cell(tables, FACES, n, method=m) for n in ("relative error", "negative share")]
             for m in (PAPER, method)
         )
-        return math.log(other_fit / fit) / math.log(1.1), (other_negative - negative) / 0.05
+        ahead = np.subtract(*logarithms([other_fit, fit])) / np.log(1.1)
+        return float(ahead), (other_negative - negative) / 0.05
 
     return float(sum(max(leads(m)) > 1 and min(leads(m)) >= -1 for m in OTHERS))
-
-
-OTHERS = ("k-means", "PCA", "ICA", "dictionary learning", "sparse PCA")
-EXPERIMENTS = (
-    experiment(
-        "and-table1",
-        newsgroup_topics,
-        {
-            "reasonable": least_accuracy,
-            "coherent": partial(at_least_the_worse, "coherence", 1),
-            "distinct": partial(at_least_the_worse, "shared words", -1),
-            "agree-with-groups": partial(at_least_the_worse, "ClustAcc", 1),
-        },
-        OUR_VARIANT,
-        trials=lambda t: len(column(t, TABLE_1, "coherence", method=PAPER)),
-    ),
-    experiment(
-        "and-fig5",
-        face_parts,
-        {
-            "fits-the-faces": entry(FACES, "relative error", method=PAPER),
-            "fit-like-nmf": lambda t: (
-                cell(t, FACES, "relative error", method=PAPER)
-                / cell(t, FACES, "relative error", method=NMF_NAME)
-            ),
-            "meaningful-images": entry(FACES, "negative share", method=PAPER),
-            "better-than-others": beaten,
-        },
-        OUR_VARIANT,
-    ),
-)

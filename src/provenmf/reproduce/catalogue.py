@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pkgutil
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 
-import provenmf.reproduce
-from provenmf.reproduce.claims import Experiment, contents
+from provenmf.reproduce.claims import Experiment, contents, experiment
 from provenmf.reproduce.results import Stored, cell_text
 
 PAPERS = {
@@ -40,12 +37,8 @@ def names() -> list[str]:
 
 
 def experiments() -> dict[str, Experiment]:
-    """Return all experiments of this package by name, in the order of the papers' items."""
-    found: dict[str, Experiment] = {}
-    for module in pkgutil.iter_modules(provenmf.reproduce.__path__):
-        declared = import_module(f"provenmf.reproduce.{module.name}")
-        found |= {e.name: e for e in getattr(declared, "EXPERIMENTS", ())}
-    return {name: found[name] for name in names()}
+    """Return all experiments by name, in the order of the papers' items."""
+    return {name: experiment(name) for name in names()}
 
 
 def listing(
@@ -66,6 +59,7 @@ def listing(
     return [
         Item(name, text["paper"], text["title"], status(name, text))
         for name, text in contents("claims.toml").items()
+        if "title" in text
     ]
 
 

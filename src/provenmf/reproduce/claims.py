@@ -3,18 +3,22 @@
 An experiment measures tables; its clauses judge the tables. A clause compares one number of the
 paper's own method, run with the paper's settings, with a threshold whose origin it names. What our
 own variant of the method reaches stands beside it and never decides. Because clauses see nothing
-but tables, a stored outcome can be judged again, and a forged one must be refused.
+but tables, a stored outcome can be judged again, and a forged one must be refused: a number that
+cannot be, a table that lacks cases, and one in which nothing differs are not measurements.
+
+Clauses are data, in claims.toml, which says what its keys mean.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import operator
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -29,9 +33,9 @@ Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 Options = dict[str, Any]
 Number = Callable[[Tables], float]
-Names = tuple[str, ...]
 Decision = Literal["holds", "fails", "too few trials", "not measured"]
 T = TypeVar("T")
+RELATIONS = {"<=": operator.le, ">=": operator.ge}
 
 
 class NotMeasured(LookupError):
@@ -41,16 +45,21 @@ class NotMeasured(LookupError):
 def column(tables: Tables, title: str, name: str, **where: Any) -> list[float]:
     """Return a column of the rows that agree with `where`; raise NotMeasured if it is empty.
 
-    Each entry of `where` is a value or a condition on it.
+    Each entry of `where` is a value, or a relation such as ">= 10".
     """
 
-    def agrees(row: Row) -> bool:
-        return all(
-            key in row and (w(row[key]) if callable(w) else row[key] == w)
-            for key, w in where.items()
-        )
+    def agrees(found: Any, wanted: Any) -> bool:
+        if found != found:  # nobody knows whether a row belongs here
+            raise NotMeasured(f"{title}: {name} for {where}")
+        if isinstance(wanted, str) and wanted[:2] in RELATIONS:
+            return bool(RELATIONS[wanted[:2]](found, float(wanted[2:])))
+        return bool(found == wanted)
 
-    rows = [row for row in tables.get(title, []) if agrees(row)]
+    rows = [
+        row
+        for row in tables.get(title, [])
+        if all(key in row and agrees(row[key], wanted) for key, wanted in where.items())
+    ]
     if not rows or any(not isinstance(row.get(name), (int, float)) for row in rows):
         raise NotMeasured(f"{title}: {name} for {where}")
     return [float(row[name]) for row in rows]
@@ -64,77 +73,147 @@ def cell(tables: Tables, title: str, name: str, **where: Any) -> float:
     return values[0]
 
 
-def ratios(tables: Tables, title: str, top: str, bottom: str, **where: Any) -> list[float]:
-    """Return the ratio of two columns for each row."""
-    return quotients(column(tables, title, top, **where), column(tables, title, bottom, **where))
-
-
 def quotients(above: Sequence[float], below: Sequence[float]) -> list[float]:
     """Divide two columns; nothing over nothing is NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return list(np.divide(above, below))
 
 
-def discrepancy(tables: Tables, title: str, name: str, other: str) -> float:
-    """Return the largest ratio of two columns in any row, whichever of them is larger."""
-    return float(np.exp(np.max(np.abs(np.log(ratios(tables, title, name, other))))))
-
-
-def entry(title: str, name: str, **where: Any) -> Number:
-    """Return the number that is one entry of a table."""
-    return lambda tables: cell(tables, title, name, **where)
-
-
-def largest(
-    titles: str | Names, names: str | Names, *, over: str | None = None, **where: Any
-) -> Number:
-    """Return the number that is the maximum of a column, or of its ratio to the column `over`.
-
-    Titles, names and the entries of `where` may be tuples: each of them must have been measured.
-    NaN anywhere makes it NaN.
-    """
-    return lambda tables: float(np.max(_all_of(tables, titles, names, over, where)))
-
-
-def smallest(
-    titles: str | Names, names: str | Names, *, over: str | None = None, **where: Any
-) -> Number:
-    """Return the number that is the minimum; see `largest`."""
-    return lambda tables: float(np.min(_all_of(tables, titles, names, over, where)))
-
-
-def _all_of(
-    tables: Tables, titles: str | Names, names: str | Names, over: str | None, where: Row
-) -> list[float]:
-    choices = [v if isinstance(v, tuple) else (v,) for v in (titles, names, *where.values())]
-    found: list[float] = []
-    for title, name, *values in itertools.product(*choices):
-        kind = dict(zip(where, values))
-        if over is None:
-            found += column(tables, title, name, **kind)
-        else:
-            found += ratios(tables, title, name, over, **kind)
-    return found
+def logarithms(values: Sequence[float]) -> NDArray[np.float64]:
+    """Return logarithms; NaN for what has none."""
+    found = np.asarray(values, dtype=np.float64)
+    result: NDArray[np.float64] = np.log(found, out=np.full_like(found, math.nan), where=found > 0)
+    return result
 
 
 def exponent(x: Sequence[float], y: Sequence[float]) -> float:
     """Return p of y ∝ x^p by least squares on logarithms; NaN unless all numbers are positive."""
-    points = np.array([x, y], dtype=float)
-    if not (np.isfinite(points).all() and (points > 0).all()):
+    logs = logarithms([*x]), logarithms([*y])
+    if not np.isfinite(logs).all():
         return math.nan
-    logs = np.log(points)
-    return float(np.polyfit(logs[0], logs[1], 1)[0])
+    return float(np.polyfit(*logs, 1)[0])
 
 
-def power_law(
-    tables: Tables, title: str, x: str, y: str, by: str, kinds: Sequence[str], power: float
+# The number of a column; `unrest` is the largest |log factor|, `discrepancy` the largest ratio of
+# two columns, whichever is larger. NaN anywhere makes each of them NaN, and NaN fails.
+REDUCTIONS: dict[str, Callable[[list[float]], Any]] = {
+    "largest": np.max,
+    "smallest": np.min,
+    "sum": np.sum,
+    "count": len,
+    "unrest": lambda values: np.max(np.abs(logarithms(values))),
+    "discrepancy": lambda values: np.exp(np.max(np.abs(logarithms(values)))),
+}
+
+
+def _named(path: str) -> Callable[..., Any]:
+    """Return a function of this package by module and name."""
+    stem, _, name = path.partition(".")
+    found: Callable[..., Any] = getattr(import_module(f"provenmf.reproduce.{stem}"), name)
+    return found
+
+
+def number(given: Mapping[str, Any], stem: str) -> Number:
+    """Return the number that an entry `value` of claims.toml describes.
+
+    `call` names a function, of the experiment's module `stem` unless it says where, and the other
+    keys are its arguments.
+    """
+    others = dict(given)
+    if "call" in others:
+        path = others.pop("call")
+        return partial(_named(path if "." in path else f"{stem}.{path}"), **others)
+    kind = next(iter(others))
+    titles, names = _several(others.pop(kind)), _several(others.pop("column"))
+    return partial(_reduced, kind, titles, names, where=others)
+
+
+def _several(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _reduced(
+    kind: str, titles: Sequence[str], names: Sequence[str], tables: Tables, *, where: Row
 ) -> float:
-    """Return the largest |p − power| of y ∝ x^p over kinds, the entries of the column `by`."""
-    found = [
-        exponent(column(tables, title, x, **{by: kind}), column(tables, title, y, **{by: kind}))
-        for kind in kinds
-    ]
-    return float(np.max(np.abs(np.subtract(found, power))))
+    """Reduce columns to a number; each of several titles, names and values must be measured."""
+    where = dict(where)
+    over, against, power = (where.pop(key, None) for key in ("over", "against", "less"))
+    found: list[float] = []
+    for title, name, *values in itertools.product(titles, names, *map(_several, where.values())):
+        rows = dict(zip(where, values))
+        if kind == "entry":
+            cell(tables, title, name, **rows)
+        part = column(tables, title, name, **rows)
+        if over is not None:
+            part = quotients(part, column(tables, title, over, **rows))
+        if kind == "exponent":
+            part = [abs(exponent(column(tables, title, against, **rows), part) - power)]
+        elif against is not None:
+            part = quotients(part, column(tables, title, name, **against))
+        found += part
+    return float(REDUCTIONS.get(kind, np.max)(found))
+
+
+def sound(tables: Tables, rows: Mapping[str, int], variants: Iterable[str] = ()) -> Tables:
+    """Return what can be judged of tables: impossible numbers become NaN, empty tables go.
+
+    A table is empty if it has fewer rows than it should, or if nothing differs in it, variants left
+    out: from case to case for one method, from method to method, or from measure to measure.
+    """
+    known = set(variants)
+    ranges = contents("claims.toml")["possible"]
+
+    def possible(title: str, row: Row) -> Row:
+        limits = {name: ranges.get(name, ranges.get(title, (0.0, math.inf))) for name in row}
+        wrong = {
+            name: math.nan
+            for name, value in _measured_in(row).items()
+            if not limits[name][0] <= value <= limits[name][1]
+        }
+        return {**row, **wrong}
+
+    return {
+        title: [possible(title, row) for row in lines]
+        for title, lines in tables.items()
+        if len(lines) >= rows.get(title, 0) and not _uniform(title, lines, known)
+    }
+
+
+def _measured_in(row: Row) -> Row:
+    """Return the numbers of a row that were measured, not given or printed."""
+    given = contents("claims.toml")["given"]["columns"]
+    return {
+        name: value
+        for name, value in row.items()
+        if isinstance(value, (int, float))
+        and not (isinstance(value, bool) or name in given or "print" in name)
+    }
+
+
+def _uniform(title: str, rows: Sequence[Row], variants: Set[str]) -> bool:
+    if title in contents("claims.toml")["given"]["rates"]:
+        return False
+    kinds: dict[Any, list[Row]] = {}
+    for row in rows:
+        if "print" not in str(row.get("origin")) and row.get("method") not in variants:
+            measured = {k: v for k, v in _measured_in(row).items() if k not in variants}
+            kinds.setdefault(row.get("method"), []).append(measured)
+    every = [measured for part in kinds.values() for measured in part]
+    if any(map(_repeats, (*kinds.values(), every))):
+        return True
+    return all(len(row) > 1 and len(set(row.values())) == 1 for row in every)
+
+
+def _repeats(rows: Sequence[Row]) -> bool:
+    """Return whether all columns with two numbers or more have only one."""
+    columns = [[row[name] for row in rows if name in row] for name in columns_of(rows)]
+    several = [values for values in columns if len(values) > 1]
+    return bool(several) and all(len(set(values)) == 1 for values in several)
+
+
+def columns_of(rows: Iterable[Row]) -> list[str]:
+    """Return all columns of a table in order of first appearance."""
+    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def swapped(tables: Tables, names: Mapping[str, str]) -> Tables:
@@ -209,7 +288,7 @@ class Clause:
         if trials < self.fewest:
             return Judgement(self, value, shown, "too few trials")
         relation, threshold = self.wanted.split()
-        holds = value <= float(threshold) if relation == "<=" else value >= float(threshold)
+        holds = RELATIONS[relation](value, float(threshold))
         return Judgement(self, value, shown, "holds" if holds else "fails")
 
 
@@ -322,9 +401,12 @@ class Experiment:
     measure: Callable[[Settings], Measured]
     clauses: tuple[Clause, ...]
     note: str = ""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    variants: Mapping[str, str] = field(default_factory=dict)
 
-    def judge(self, tables: Tables) -> list[Judgement]:
-        """Judge every clause by the tables of a run, new or stored."""
+    def judge(self, tables: Tables, *, quick: bool = False) -> list[Judgement]:
+        """Judge every clause by the tables of a run, new or stored; a quick one has fewer rows."""
+        tables = sound(tables, {} if quick else self.rows, self.variants.values())
         return [clause.judge(tables) for clause in self.clauses]
 
 
@@ -334,33 +416,56 @@ def contents(name: str) -> dict[str, Any]:
     return tomllib.loads(resources.files("provenmf.reproduce").joinpath(name).read_text("utf-8"))
 
 
-def experiment(
-    name: str,
-    measure: Callable[[Settings], Measured],
-    numbers: Mapping[str, Number],
-    variant: Mapping[str, str] | None = None,
-    trials: Number | None = None,
-) -> Experiment:
-    """Join the code of an experiment with its text in claims.toml.
-
-    `numbers` has the number of each clause by name, `variant` our variant of each method or column
-    of the paper. A clause without a number or without a text is an error.
-    """
+def experiment(name: str) -> Experiment:
+    """Join the text of an experiment in claims.toml with the code that it names."""
     text = contents("claims.toml")[name]
-    if numbers.keys() != {given["name"] for given in text["clauses"]}:
-        raise LookupError(f"{name}: claims.toml has other clauses than {sorted(numbers)}")
+    stem = text["measure"].partition(".")[0]
+    counted = number(text["counted"], stem) if "counted" in text else None
     clauses = []
     for given in text["clauses"]:
-        told = {key: given[key] for key in given if key not in ("variant", "deterministic")}
-        chance = trials is not None and not given.get("deterministic", False)
+        told = {k: v for k, v in given.items() if k not in ("value", "variant", "deterministic")}
+        chance = counted is not None and not given.get("deterministic", False)
         clauses.append(
             Clause(
                 **told,
-                value=numbers[given["name"]],
-                variant=variant if given.get("variant", False) else None,
-                trials=trials if chance else None,
-                fewest=text.get("trials", 0) if chance else 0,
+                value=number(given["value"], stem),
+                variant=text["variants"] if given.get("variant", False) else None,
+                trials=counted if chance else None,
+                fewest=text["trials"] if chance else 0,
             )
         )
-    note = text.get("note", "")
-    return Experiment(name, text["paper"], text["title"], measure, tuple(clauses), note)
+    measure = partial(_run, _named(text["measure"]), text.get("figures", ()))
+    note, rows, variants = text.get("note", ""), text.get("rows", {}), text.get("variants", {})
+    return Experiment(
+        name, text["paper"], text["title"], measure, tuple(clauses), note, rows, variants
+    )
+
+
+def _run(
+    function: Callable[[Settings], Measured | Tables], given: Sequence[Row], settings: Settings
+) -> Measured:
+    """Measure, and draw the figures that claims.toml describes."""
+    found = function(settings)
+    measured = found if isinstance(found, Measured) else Measured(found)
+    return replace(
+        measured, figures=[*measured.figures, *(drawn(measured.tables, **g) for g in given)]
+    )
+
+
+def drawn(
+    tables: Tables,
+    table: str,
+    x: str,
+    title: str = "",
+    label: str = "",
+    log: str = "",
+    **lines: Any,
+) -> Chart:
+    """Draw columns `y` of a table, or those measured, or a curve for each entry of `by`."""
+    rows = tables[table]
+    if "by" in lines:
+        found = curves(rows, x, lines["y"], by=lines["by"])
+    else:
+        measured = [name for name in _measured_in(rows[0]) if not name.endswith("±")]
+        found = curves(rows, x, *lines.get("y", measured))
+    return chart(title or table, x, label or table, found, log)

@@ -15,7 +15,6 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,26 +29,13 @@ from provenmf.methods.alternating.estimator import HALS
 from provenmf.methods.cones.estimator import ConeNMF
 from provenmf.methods.cones.guarantee import theorem_5_bound, theorem_5_limit
 from provenmf.methods.cones.solver import cones, nearest_component_encoder
-from provenmf.reproduce.claims import (
-    Measured,
-    Row,
-    Settings,
-    Tables,
-    chart,
-    column,
-    contents,
-    curves,
-    discrepancy,
-    experiment,
-    largest,
-    smallest,
-)
+from provenmf.reproduce.claims import Row, Settings, Tables, column, contents
 
 Factors = tuple[NDArray[np.floating], NDArray[np.floating]]
 Algorithm = Callable[[NDArray[np.floating], int], Factors]
 
 ALPHA = 0.3
-LARGE = 1000  # rows from which we call a sample large
+ERRORS, UNKNOWN, REAL = "Relative errors, means of all runs", "Unknown K", "Real data"
 
 
 def our_algorithm_2(X: NDArray[np.floating], k: int) -> Factors:
@@ -141,7 +127,7 @@ def draw(n_rows: int, settings: Settings, run: int) -> Sample:
     return paper_cones(n_rows, random_state=seed)
 
 
-def figure_1(settings: Settings) -> Measured:
+def figure_1(settings: Settings) -> Tables:
     """Reproduce Figure 1: mean errors against bounds (left) and other algorithms (right)."""
     sizes = [100, 300, 1000] if settings.quick else [100, 215, 464, 1000, 2154, 4642, 10_000]
     runs = 3 if settings.quick else 10
@@ -164,12 +150,7 @@ def figure_1(settings: Settings) -> Measured:
         rows[-1]["above a bound"] = sum(
             not r["Alg2"] <= min(r["Theorem 4"], r["Theorem 5, 99 %"]) for r in found
         )
-    left = ("Alg2", "Theorem 5", "Theorem 5, 99 %", "Theorem 4")
-    figures = [
-        chart(title, "rows n", "relative error", curves(rows, "n", *names), "x")
-        for title, names in (("Error and bounds", left), ("Algorithms", compared))
-    ]
-    return Measured({ERRORS: rows}, figures)
+    return {ERRORS: rows}
 
 
 def bounds(sample: Sample, n: int) -> dict[str, float]:
@@ -182,7 +163,7 @@ def bounds(sample: Sample, n: int) -> dict[str, float]:
     }
 
 
-def table_1(settings: Settings) -> Measured:
+def table_1(settings: Settings) -> Tables:
     """Reproduce Table 1: processor seconds of each algorithm, next to the paper's."""
     warm = draw(50, settings, 0)
     for algorithm in ALGORITHMS.values():
@@ -202,10 +183,10 @@ def table_1(settings: Settings) -> Measured:
             printed = contents("published.toml")["cones_seconds"][str(n)]
             row |= {f"{name}, paper's print": value for name, value in printed.items()}
         rows.append(row)
-    return Measured({"Seconds": rows})
+    return {"Seconds": rows}
 
 
-def theorem_5(settings: Settings) -> Measured:
+def theorem_5(settings: Settings) -> Tables:
     """Test Theorem 5 beyond the paper's experiments: for unknown K, and on real data.
 
     K is where the farthest-first angles drop most. The real data are excitation and emission
@@ -219,10 +200,8 @@ def theorem_5(settings: Settings) -> Measured:
         error = relative_error(sample.data, our_algorithm_2(sample.data, k))
         rows.append({"run": run, "K": sample.n_components, "K found": k, "error": error})
         rows[-1]["bound"] = bounds(sample, 1000)["Theorem 5, 99 %"]
-    tables: Tables = {UNKNOWN: rows}
-    if settings.data is not None:
-        tables[REAL] = real_rows(settings.data / "amino_acids" / "amino_acids.npz")
-    return Measured(tables)
+    real = settings.data and real_rows(settings.data / "amino_acids" / "amino_acids.npz")
+    return {UNKNOWN: rows, REAL: real or []}
 
 
 def real_rows(path: Path) -> list[Row]:
@@ -244,54 +223,13 @@ def real_rows(path: Path) -> list[Row]:
     return rows
 
 
-def exceptions(title: str, tables: Tables) -> float:
+def exceptions(tables: Tables, title: str) -> float:
     """Count the rows in which the error is not within the bound."""
     errors, bounds = (column(tables, title, name) for name in ("error", "bound"))
     return float(np.sum(~np.less_equal(errors, bounds)))
 
 
-def wrong_numbers(title: str, tables: Tables) -> float:
+def wrong_numbers(tables: Tables, title: str) -> float:
     """Count the rows in which another K was found."""
     true, found = (column(tables, title, name) for name in ("K", "K found"))
     return float(np.sum(np.not_equal(true, found)))
-
-
-ERRORS = "Relative errors, means of all runs"
-UNKNOWN, REAL = "Unknown K", "Real data"
-OUR_VARIANT = {"Alg2+Als": "our Alg2+HALS", "Alg2": "our Alg2"}
-EXPERIMENTS = (
-    experiment(
-        "cones-fig1",
-        figure_1,
-        {
-            "below-the-bounds": lambda t: sum(column(t, ERRORS, "above a bound")),
-            "theorem-5-tighter": largest(ERRORS, "Theorem 5, 99 %", over="Theorem 4"),
-            "als-unstable": largest(ERRORS, "largest Als", over="Theorem 4"),
-            "als-small-elsewhere": smallest(ERRORS, "largest Als", over="Theorem 4"),
-            "alg2-like-mult": lambda t: discrepancy(t, ERRORS, "Alg2", "Mult"),
-            "better-for-large-n": largest(ERRORS, "Alg2+Als", over="Mult", n=lambda n: n >= LARGE),
-            "outperforms-mult": largest(ERRORS, "Alg2+Als", over="Mult"),
-        },
-        OUR_VARIANT,
-        trials=smallest(ERRORS, "runs"),
-    ),
-    experiment(
-        "cones-theorem5",
-        theorem_5,
-        {
-            "k-is-found": partial(wrong_numbers, UNKNOWN),
-            "bound-for-unknown-k": partial(exceptions, UNKNOWN),
-            "bound-on-real-data": partial(exceptions, REAL),
-            "k-is-found-on-real-data": partial(wrong_numbers, REAL),
-        },
-    ),
-    experiment(
-        "cones-table1",
-        table_1,
-        {
-            "alg2-als-like-mult": lambda t: discrepancy(t, "Seconds", "Alg2+Als", "Mult"),
-            "alg2-faster-than-mult": largest("Seconds", "Alg2", over="Mult"),
-        },
-        OUR_VARIANT,
-    ),
-)

@@ -17,7 +17,6 @@ import math
 import multiprocessing
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,24 +35,15 @@ from provenmf.metrics.recovery import (
     relative_approximation,
     success,
 )
-from provenmf.report.elements import Chart
 from provenmf.reproduce.claims import (
-    Measured,
-    Names,
-    Number,
     Options,
     Row,
     Settings,
     Tables,
     cell,
-    chart,
     column,
     contents,
-    curves,
-    entry,
-    experiment,
-    largest,
-    smallest,
+    logarithms,
 )
 
 AUTHORS_METHODS = ("SPA", "FastGradient", "MERIT")
@@ -68,6 +58,9 @@ METHODS: dict[str, tuple[str, Options]] = {
 }
 MEASURES = RATE, MRSA, RAE = ("success rate", "MRSA, 0 to 100", "RAE")
 MEMORY, DB = "Peak memory of a fit beyond the data, MB", "SNR (dB)"
+CLEAN, WARM = "Without noise", "Warm start"
+LARGEST_ENTRY = "smallest maximum of an anchor"
+Names = Sequence[str]
 Generator = Callable[[float, int], Sample]
 
 
@@ -106,19 +99,27 @@ def trials_of(
     settings: Settings,
     methods: Mapping[str, tuple[str, Options]] = METHODS,
 ) -> Tables:
-    """Average over trials: a table per measure, a row per level, a column per method."""
+    """Average over trials: a table per measure, a row per level, a column per method.
+
+    Beside a mean that is no rate stands its standard error, "±".
+    """
     tables: Tables = {name: [] for name in MEASURES}
     for level in settings.each(levels):
-        sums = dict.fromkeys(methods, np.zeros(3))
+        found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in methods}
         for trial in range(trials):
             seed = trial_seed(settings.seed, level, trial)
             sample = generate(level, seed)
             for name, method in methods.items():
                 anchors = fit_anchors(method, sample.data, sample.n_components, seed)
-                sums[name] = sums[name] + judge(sample, anchors)
-        for place, table in enumerate(tables.values()):
-            means = {m: float(total[place] / trials) for m, total in sums.items()}
-            table.append({level_name: level, "trials": trials, **means})
+                found[name].append(judge(sample, anchors))
+        for place, (measure, table) in enumerate(tables.items()):
+            row: Row = {level_name: level, "trials": trials}
+            for name, values in found.items():
+                one = np.array(values)[:, place]
+                row[name] = float(one.mean())
+                if measure != RATE:
+                    row[f"{name} ±"] = float(one.std(ddof=1) / math.sqrt(trials))
+            table.append(row)
     return tables
 
 
@@ -132,41 +133,31 @@ def mixed(snr: float, seed: int) -> Sample:
     return dirichlet_mixtures(200, 50, 40, snr=snr, random_state=seed)
 
 
-def by_snr(
-    settings: Settings, generate: Generator, levels: Sequence[int], measures: Sequence[str]
-) -> tuple[Tables, list[Chart]]:
-    """Tabulate and plot measures by SNR; success rates of the authors' code stand beside ours."""
-    found = trials_of(generate, DB, levels, 2 if settings.quick else 50, settings)
-    authors = contents("published.toml")["authors_fig2" if generate is middle else "authors_fig4"]
-    for row in found[RATE]:
-        rates = zip(AUTHORS_METHODS, authors[str(row[DB])])
+def by_snr(settings: Settings, generate: Generator, levels: Sequence[int], name: str) -> Tables:
+    """Tabulate by SNR; success rates of the authors' code stand beside ours."""
+    tables = trials_of(generate, DB, levels, 2 if settings.quick else 50, settings)
+    for row in tables[RATE]:
+        rates = zip(AUTHORS_METHODS, contents("published.toml")[name][str(row[DB])])
         row |= {f"authors' {method}": rate for method, rate in rates}
-    tables = {name: found[name] for name in measures}
-    figures = [
-        chart(name, DB, name, curves(rows, DB, *(n for n in rows[0] if n not in (DB, "trials"))))
-        for name, rows in tables.items()
-    ]
-    return tables, figures
+    return tables
 
 
-def fig2(settings: Settings, measures: Sequence[str] = (RATE,)) -> Measured:
-    """Reproduce Fig. 2, success rates, or Fig. 3, MRSA and RAE: middle points."""
+def fig2(settings: Settings) -> Tables:
+    """Reproduce Figs. 2 and 3: success rates, MRSA and RAE on middle points."""
     levels = [10, 16, 20] if settings.quick else [7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 25]
-    return Measured(*by_snr(settings, middle, levels, measures))
+    return by_snr(settings, middle, levels, "authors_fig2")
 
 
-def fig4(settings: Settings) -> Measured:
+def fig4(settings: Settings) -> Tables:
     """Reproduce Fig. 4: success rates on Dirichlet mixtures, and memory as a function of n."""
     levels = [9, 12] if settings.quick else [6, 7, 8, 9, 10, 11, 12, 14, 16]
-    tables, figures = by_snr(settings, mixed, levels, (RATE,))
+    tables = by_snr(settings, mixed, levels, "authors_fig4")
     memory: list[Row] = []
     for n in [500, 1500] if settings.quick else [1000, 2000, 5000, 10_000]:
         settings.progress(1.0, f"memory at n = {n}")
         peaks = {m: peak_megabytes(fit_mixture, m, n, warm=60) for m in METHODS}
         memory.append({"n": n, **{m: peak - before for m, (peak, before) in peaks.items()}})
-    lines = curves(memory, "n", *METHODS)
-    figures.append(chart("Fig. 4 (b): memory of a fit, 10 dB", "n", "MB", lines, "xy"))
-    return Measured({**tables, MEMORY: memory}, figures)
+    return {**tables, MEMORY: memory}
 
 
 def fit_mixture(method: str, n: int) -> None:
@@ -177,27 +168,24 @@ def fit_mixture(method: str, n: int) -> None:
     fit_anchors((stem, options | fewer), data, 40, 0)
 
 
-def fig5(settings: Settings) -> Measured:
+def fig5(settings: Settings) -> Tables:
     """Reproduce Fig. 5: success rates by λ and μ of the paper's iteration, data of Fig. 4 (a)."""
     levels = [8, 12] if settings.quick else [6, 8, 10, 12]
     trials = 2 if settings.quick else 30
     lams = [0.1, 1.0] if settings.quick else [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
     mus = [1e-5, 1e-3] if settings.quick else [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
     tables: Tables = {}
-    figures = []
     for name, option, values in (("λ", "lam", lams), ("μ", "mu", mus)):
         methods = {str(value): ("merit", OPEN_LOOP | {option: value}) for value in values}
         rates = trials_of(mixed, DB, levels, trials, settings, methods)[RATE]
-        rows = tables[f"by {name}"] = [
+        tables[f"by {name}"] = [
             {name: value, "trials": trials} | {f"{r[DB]:g} dB": r[str(value)] for r in rates}
             for value in values
         ]
-        lines = curves(rows, name, *(f"{snr:g} dB" for snr in levels))
-        figures.append(chart(f"Fig. 5: success rate by {name}", name, RATE, lines, "x"))
-    return Measured(tables, figures)
+    return tables
 
 
-def table1(settings: Settings) -> Measured:
+def table1(settings: Settings) -> Tables:
     """Reproduce Table I: success, MRSA and RAE for K = 40 … 70 at (d, n) = (80, 200), 10 dB."""
 
     def generate(k: float, seed: int) -> Sample:
@@ -209,7 +197,7 @@ def table1(settings: Settings) -> Measured:
         for row in rows:
             printed = contents("published.toml")["table1"][str(row["K"])][place]
             row |= {f"printed {m}": v for m, v in zip(AUTHORS_METHODS, printed)}
-    return Measured(tables)
+    return tables
 
 
 def peak_megabytes(
@@ -255,14 +243,14 @@ def high_water_mark(*, restart: bool = False) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
 
 
-def lemmas(settings: Settings) -> Measured:
+def lemmas(settings: Settings) -> Tables:
     """Test Theorem 1, Fact 1, Lemma 1 without noise; Proposition 1 at 20 dB, warm start."""
     rows: list[Row] = []
     starts: list[Row] = []
     for trial in settings.each(range(3 if settings.quick else 20)):
         rows.append(noiseless(settings.seed + trial))
         starts.append(warm_started(settings.seed + trial))
-    return Measured({CLEAN: rows, WARM: starts})
+    return {CLEAN: rows, WARM: starts}
 
 
 def noiseless(seed: int) -> Row:
@@ -283,7 +271,7 @@ def noiseless(seed: int) -> Row:
         "entries outside the anchors": int(np.count_nonzero(np.delete(maxima, anchors))),
         "smallest gap": least_gap,
         "ω √K / 2": 1 - guarantee.lemma_1_bound(omega, sample.n_components),
-        "smallest maximum of an anchor": float(maxima[anchors].min()),
+        LARGEST_ENTRY: float(maxima[anchors].min()),
     }
 
 
@@ -304,44 +292,56 @@ def warm_started(seed: int) -> Row:
     return {"T": first + steps, "smallest difference": least, "bound": bound}
 
 
-def lead(ahead: Sequence[str], behind: Sequence[str], tables: Tables, title: str = RATE) -> float:
-    """Return by how much the mean of each method ahead exceeds that of each behind, at least."""
+def lead(tables: Tables, ahead: Names, behind: Names) -> float:
+    """Return by how much the success rate of each method ahead exceeds that of each behind."""
     ours, others = (
-        [np.mean(column(tables, title, method)) for method in methods]
-        for methods in (ahead, behind)
+        [np.mean(column(tables, RATE, method)) for method in methods] for methods in (ahead, behind)
     )
     return float(np.min(ours) - np.max(others))
 
 
+def estimate(tables: Tables, title: str, method: str, errors: float) -> float:
+    """Return the mean of a measure over all levels plus so many of its standard errors."""
+    mean, spread = (np.array(column(tables, title, f"{method}{end}")) for end in ("", " ±"))
+    return float(mean.mean() + errors * np.linalg.norm(spread) / len(spread))
+
+
+def mean_lead(tables: Tables) -> float:
+    """Return MERIT's mean RAE minus that of the better rival, two standard errors each nearer."""
+    others = [estimate(tables, RAE, name, 2.0) for name in ("SPA", "FastGradient")]
+    return estimate(tables, RAE, PAPER, -2.0) - float(np.max(others))
+
+
 def least_lead(tables: Tables) -> float:
     """Return the smallest RAE lead over the better of SPA and FastGradient at any SNR."""
-    others = np.max([column(tables, RAE, method) for method in OTHERS], axis=0)
+    others = np.max([column(tables, RAE, method) for method in ("SPA", "FastGradient")], axis=0)
     return float(np.min(column(tables, RAE, PAPER) - others))
 
 
 def angle_ratio(tables: Tables) -> float:
-    """Return the ratio of the mean MRSA to that of the better of SPA and FastGradient."""
-    mine, *others = (float(np.mean(column(tables, MRSA, m))) for m in (PAPER, *OTHERS))
-    return float(mine / np.min(others))
+    """Return MERIT's mean MRSA over the better rival's, two standard errors each nearer."""
+    others = [estimate(tables, MRSA, name, -2.0) for name in ("SPA", "FastGradient")]
+    least = float(np.min(others))
+    return estimate(tables, MRSA, PAPER, 2.0) / least if least > 0 else math.nan
 
 
-def from_snr(lowest: int, methods: str | Names) -> Number:
-    """Return the number that is the smallest success rate at an SNR and above."""
-    at_least: Row = {DB: lambda snr: snr >= lowest}
-    return smallest(RATE, methods, **at_least)
-
-
-def memory(tables: Tables, n: int) -> float:
-    """Return MERIT's MB at n; NaN if nothing was measured."""
+def memory(tables: Tables, n: int = 10_000, over: int | None = None) -> float:
+    """Return MERIT's MB at n, or its ratio to those at `over`; NaN if nothing was measured."""
     found = cell(tables, MEMORY, PAPER, n=n)
-    return found if found > 0 else math.nan
+    return found / (1.0 if over is None else memory(tables, over)) if found > 0 else math.nan
 
 
-def centre_of_lambda(tables: Tables, snr: str) -> float:
-    """Return the mean of log10 λ weighted by the success rate; NaN if all rates are zero."""
-    rates = np.array(column(tables, "by λ", snr))
-    logs = np.log10(column(tables, "by λ", "λ"))
-    return float(rates @ logs / rates.sum()) if rates.sum() > 0 else math.nan
+def away_from_5_gb(tables: Tables) -> float:
+    """Return |MB of FastGradient / 5000 − 1| at n = 10 000."""
+    return abs(cell(tables, MEMORY, "FastGradient", n=10_000) / 5000 - 1)
+
+
+def shift_of_lambda(tables: Tables) -> float:
+    """Return the mean log10 λ, weighted by the success rate, at 8 dB minus that at 12 dB."""
+    logs = logarithms(column(tables, "by λ", "λ")) / math.log(10)
+    rates = [np.array(column(tables, "by λ", snr)) for snr in ("8 dB", "12 dB")]
+    low, high = (rate @ logs / rate.sum() if rate.sum() > 0 else math.nan for rate in rates)
+    return float(low - high)
 
 
 def spread_by_mu(tables: Tables) -> float:
@@ -350,7 +350,7 @@ def spread_by_mu(tables: Tables) -> float:
     return float(np.max([np.ptp(column(tables, "by μ", name)) for name in levels] or [math.nan]))
 
 
-def from_the_print(title: str, methods: Sequence[str], tables: Tables) -> float:
+def from_the_print(tables: Tables, title: str, methods: Names) -> float:
     """Return the largest difference between our numbers and the printed ones."""
     ours, printed = (
         [column(tables, title, prefix + method) for method in methods]
@@ -359,95 +359,7 @@ def from_the_print(title: str, methods: Sequence[str], tables: Tables) -> float:
     return float(np.max(np.abs(np.subtract(ours, printed))))
 
 
-OTHERS = ("SPA", "FastGradient")
-CLEAN, WARM = "Without noise", "Warm start"
-OUR_VARIANT = {PAPER: VARIANT}
-EXPERIMENTS = (
-    experiment(
-        "merit-fig2",
-        fig2,
-        {
-            "merit-from-10-db": from_snr(10, PAPER),
-            "fastgradient-from-16-db": from_snr(16, "FastGradient"),
-            "spa-not-at-20-db": entry(RATE, "SPA", **{DB: 20}),
-            "convex-above-spa": partial(lead, (PAPER, "FastGradient"), ("SPA",)),
-            "merit-above-fastgradient": partial(lead, (PAPER,), ("FastGradient",)),
-        },
-        OUR_VARIANT,
-        trials=smallest(RATE, "trials"),
-    ),
-    experiment(
-        "merit-fig3",
-        partial(fig2, measures=(MRSA, RAE)),
-        {
-            "lowest-mrsa": angle_ratio,
-            "anchors-recovered": entry(MRSA, PAPER, **{DB: 20}),
-            "highest-mean-rae": partial(lead, (PAPER,), OTHERS, title=RAE),
-            "highest-rae-everywhere": least_lead,
-        },
-        OUR_VARIANT,
-        trials=smallest(RAE, "trials"),
-    ),
-    experiment(
-        "merit-fig4",
-        fig4,
-        {
-            "gap-to-spa": partial(lead, (PAPER, "FastGradient"), ("SPA",)),
-            "convex-methods-succeed": from_snr(12, (PAPER, "FastGradient")),
-            "fastgradient-5-gb": lambda t: abs(
-                cell(t, MEMORY, "FastGradient", n=10_000) / 5000 - 1
-            ),
-            "merit-below-100-mb": lambda t: memory(t, 10_000),
-            "merit-grows-gracefully": lambda t: memory(t, 10_000) / memory(t, 1000),
-        },
-        OUR_VARIANT,
-        trials=smallest(RATE, "trials"),
-    ),
-    experiment(
-        "merit-table1",
-        table1,
-        {
-            "merit-succeeds": smallest(RATE, PAPER),
-            "fastgradient-succeeds": smallest(RATE, "FastGradient"),
-            "spa-succeeds-at-40": entry(RATE, "SPA", K=40),
-            "spa-falls": entry(RATE, "SPA", K=70),
-            "mrsa-below-spa": largest(MRSA, PAPER, over="SPA", K=70),
-            "rae-as-printed": partial(from_the_print, RAE, (PAPER,)),
-        },
-        OUR_VARIANT,
-        trials=smallest(RATE, "trials"),
-    ),
-    experiment(
-        "merit-fig5",
-        fig5,
-        {
-            "larger-lambda-at-low-snr": lambda t: (
-                centre_of_lambda(t, "8 dB") - centre_of_lambda(t, "12 dB")
-            ),
-            "some-lambda-succeeds": largest("by λ", "12 dB"),
-            "mu-hardly-matters": spread_by_mu,
-            "every-mu-succeeds": smallest("by μ", "12 dB"),
-        },
-        trials=smallest("by λ", "trials"),
-    ),
-    experiment(
-        "merit-lemmas",
-        lemmas,
-        {
-            "support-in-anchors": lambda t: sum(column(t, CLEAN, "entries outside the anchors")),
-            "fact-1": smallest(CLEAN, "smallest gap"),
-            "lemma-1-condition": largest(CLEAN, "ω √K / 2"),
-            "lemma-1": lambda t: float(
-                np.min(
-                    np.add(
-                        column(t, CLEAN, "smallest maximum of an anchor"),
-                        column(t, CLEAN, "ω √K / 2"),
-                    )
-                    - 1
-                )
-            ),
-            "proposition-1": smallest(WARM, "smallest difference", over="bound"),
-        },
-        trials=lambda t: len(t.get(CLEAN, ())),
-    ),
-)
+def margin_of_lemma_1(tables: Tables) -> float:
+    """Return the least excess of an anchor's largest entry over 1 − ω √K / 2."""
+    largest, half = (column(tables, CLEAN, n) for n in (LARGEST_ENTRY, "ω √K / 2"))
+    return float(np.min(np.add(largest, half) - 1))

@@ -16,7 +16,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,21 +37,17 @@ from provenmf.linalg.spectral import leading_eigenpairs, with_fixed_signs
 from provenmf.metrics.matching import averaged_spearman
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 from provenmf.reproduce.claims import (
-    Measured,
     NotMeasured,
-    Number,
     Options,
     Row,
     Settings,
     Tables,
     cell,
-    chart,
     column,
     contents,
-    curves,
-    experiment,
+    quotients,
 )
-from provenmf.reproduce.merit import from_the_print, peak_megabytes
+from provenmf.reproduce.merit import peak_megabytes
 from provenmf.reproduce.real_data import Collection, data_folder, network
 from provenmf.reproduce.rivals import geo_nmf, gibbs_lda, k_means_accuracy, spoc
 
@@ -119,6 +115,7 @@ BASELINES = ("SPA", "FastAnchor", "XRAY", "FastGradient", "LDA")
 GREEDY = ("SPA", "XRAY", "FastAnchor")
 PROPOSED = ("MERIT", "MERIT(0)")
 MEASURES = ("Coherence", "SimCount", "ClustAcc")
+MEMORY = "Peak memory"
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +217,7 @@ def topics_from_anchors(problem: WordProblem, chosen: NDArray[np.intp]) -> NDArr
     return rows_to_sum_one(np.ascontiguousarray(weights.T))
 
 
-def topic_table(settings: Settings) -> Measured:
+def topic_table(settings: Settings) -> Tables:
     """Reproduce Table II on trials 9 to 18; the paper's methods with K = 3 on all 50."""
     folder = data_folder(settings, "merit-table2", *CORPORA)
     sizes, numbers = ((3,), COMMON[:1]) if settings.quick else (TOPIC_SIZES, ALL)
@@ -229,7 +226,7 @@ def topic_table(settings: Settings) -> Measured:
         collection = Collection.read(folder / corpus)
         for number in numbers:
             rows += [{"corpus": corpus, **row} for row in meet(collection, k, number, settings)]
-    return Measured(topic_tables(rows))
+    return topic_tables(rows)
 
 
 def meet(collection: Collection, k: int, number: int, settings: Settings) -> list[Row]:
@@ -266,7 +263,7 @@ def topic_tables(rows: Sequence[Row]) -> Tables:
     return tables
 
 
-def community_table(settings: Settings) -> Measured:
+def community_table(settings: Settings) -> Tables:
     """Reproduce Table IV: rank correlation of memberships with the truth."""
     folder = data_folder(settings, "merit-table4", "coauthorship")
     methods: dict[str, Options] = {
@@ -291,10 +288,10 @@ def community_table(settings: Settings) -> Measured:
         row["FastGradient"] = max(row[name] for name in gradients)
         row |= {f"printed {name}": values[number - 1] for name, values in printed.items()}
         rows.append(row)
-    return Measured({"SRC": rows})
+    return {"SRC": rows}
 
 
-def topic_memory(settings: Settings) -> Measured:
+def topic_memory(settings: Settings) -> Tables:
     """Reproduce Fig. 6: peak memory on the first trial of each K."""
     folder = data_folder(settings, "merit-fig6", *CORPORA)
     problems = []
@@ -305,7 +302,7 @@ def topic_memory(settings: Settings) -> Measured:
     return memory_table(settings, fit_words, problems)
 
 
-def community_memory(settings: Settings) -> Measured:
+def community_memory(settings: Settings) -> Tables:
     """Reproduce Fig. 7: peak memory after the eigendecomposition."""
     folder = data_folder(settings, "merit-fig7", "coauthorship")
     problems = []
@@ -316,7 +313,7 @@ def community_memory(settings: Settings) -> Measured:
     return memory_table(settings, fit_points, problems)
 
 
-def memory_table(settings: Settings, fit: Any, problems: Sequence[Any]) -> Measured:
+def memory_table(settings: Settings, fit: Any, problems: Sequence[Any]) -> Tables:
     """Measure peak memory of the paper's MERIT, ours and, for small n, FastGradient."""
     rows: list[Row] = []
     for arguments, row in settings.each(problems):
@@ -328,9 +325,7 @@ def memory_table(settings: Settings, fit: Any, problems: Sequence[Any]) -> Measu
             row["FastGradient MB"] = peak - before
         row["four n × n matrices MB"] = 32 * row["n"] ** 2 / 2**20
         rows.append(row)
-    rows.sort(key=lambda row: row["n"])
-    lines = curves(rows, "n", "MERIT MB", "our MERIT MB", "four n × n matrices MB")
-    return Measured({MEMORY: rows}, [chart(MEMORY, "n", "MB", lines, "xy")])
+    return {MEMORY: sorted(rows, key=lambda row: row["n"])}
 
 
 def fit_words(folder: Path, k: int, method: str, seed: int) -> None:
@@ -378,6 +373,11 @@ def fewest(tables: Tables, title: str) -> float:
     return min(cell(tables, title, "trials", method=name, origin="ours") for name in names)
 
 
+def fewest_trials(tables: Tables) -> float:
+    """Return the smallest number of trials of MERIT or a baseline on both corpora."""
+    return min(fewest(tables, f"ClustAcc on {corpus}") for corpus in CORPORA)
+
+
 def spa_from_the_print(tables: Tables) -> float:
     """Return the largest difference of SPA's mean ClustAcc over K from the print."""
     ours, printed = (
@@ -387,7 +387,7 @@ def spa_from_the_print(tables: Tables) -> float:
     return float(np.abs(ours - printed).max())
 
 
-def share_ahead(measure: str, tables: Tables) -> float:
+def share_ahead(tables: Tables, measure: str) -> float:
     """Return the share of K for which MERIT or MERIT(0) exceeds all baselines on TDT2."""
     ours, others = (means(tables, measure, "tdt2", names) for names in (PROPOSED, BASELINES))
     return float(np.mean(ours.max(axis=0) > others.max(axis=0)))
@@ -439,6 +439,14 @@ def network_share(tables: Tables) -> float:
     return among_two_best(ours.max(axis=0), rivals)
 
 
+def lead_on_dblp2(tables: Tables) -> float:
+    """Return MERIT's SRC on DBLP2 minus that of the better greedy method."""
+    mine, *others = (
+        cell(tables, "SRC", name, network="DBLP2") for name in ("MERIT", "GeoNMF", "SPOC")
+    )
+    return float(mine - np.max(others))
+
+
 def scaled_memory(tables: Tables) -> float:
     """Return FastGradient's MB at the largest n it was run on, scaled by n² to the largest n."""
     sizes = column(tables, MEMORY, "n")
@@ -446,49 +454,10 @@ def scaled_memory(tables: Tables) -> float:
     if not tried:
         raise NotMeasured("FastGradient MB")
     last = max(tried, key=lambda row: row["n"])
-    return float(last["FastGradient MB"] * (max(sizes) / last["n"]) ** 2)
+    return float(last["FastGradient MB"] * quotients([max(sizes)], [last["n"]])[0] ** 2)
 
 
 def needed_memory(tables: Tables) -> float:
     """Return MERIT's largest MB; NaN if nothing was measured."""
     found = column(tables, MEMORY, "MERIT MB")
-    return max(found) if min(found) > 0 else math.nan
-
-
-MEMORY = "Peak memory"
-MEMORY_NUMBERS: dict[str, Number] = {
-    "fastgradient-needs": scaled_memory,
-    "merit-needs": needed_memory,
-}
-MEMORY_VARIANT = {"MERIT MB": "our MERIT MB"}
-EXPERIMENTS = (
-    experiment(
-        "merit-table2",
-        topic_table,
-        {
-            "spa-as-printed": spa_from_the_print,
-            "best-accuracy-on-tdt2": partial(share_ahead, "ClustAcc"),
-            "best-coherence-on-tdt2": partial(share_ahead, "Coherence"),
-            "five-percent-at-10": lead_at_10,
-            "top-two-on-reuters": share_in_two,
-            "convex-above-greedy": share_above_greedy,
-            "penalty-helps": lead_over_zero,
-        },
-        trials=lambda t: min(fewest(t, f"ClustAcc on {corpus}") for corpus in CORPORA),
-    ),
-    experiment(
-        "merit-table4",
-        community_table,
-        {
-            "among-two-best": network_share,
-            "scores-as-printed": partial(from_the_print, "SRC", PROPOSED),
-            "spoc-as-printed": partial(from_the_print, "SRC", ("SPOC",)),
-            "ahead-on-dblp2": lambda t: (
-                cell(t, "SRC", "MERIT", network="DBLP2")
-                - max(cell(t, "SRC", m, network="DBLP2") for m in ("GeoNMF", "SPOC"))
-            ),
-        },
-    ),
-    experiment("merit-fig6", topic_memory, MEMORY_NUMBERS, MEMORY_VARIANT),
-    experiment("merit-fig7", community_memory, MEMORY_NUMBERS, MEMORY_VARIANT),
-)
+    return float(np.max(found)) if np.min(found) > 0 else math.nan

@@ -39,20 +39,19 @@ from provenmf.reproduce.claims import (
     Tables,
     chart,
     column,
-    curves,
-    entry,
-    experiment,
     exponent,
-    largest,
-    power_law,
     quotients,
-    ratios,
-    smallest,
 )
 from provenmf.results import Trace
 
 PROOF_ETA = 1.0 / 60.0
 KINDS: tuple[PseudoInverse, ...] = ("min-inf", "moore-penrose")
+PROOF, SOLVER = "1/60 (proof)", "1/2 (solver)"
+OVERLAPS = [0.0, 0.2, 0.4, 0.6, 0.8, 0.9]
+ADVERSARIES = ("decoding", "features")
+UNBIASED = ("unbiased", "unbiased, depends on x")
+ADVERSARIAL, DOMINANT = "Adversarial noise", "Dominant noise"
+SPARSE = "Linear sparsity s = G k"
 
 
 class Trial(NamedTuple):
@@ -153,15 +152,11 @@ def theorem_1(settings: Settings) -> Measured:
                 "error": trial.error,
             }
         )
-    by_noise = curves(noisy, "c", "error", by="adversary")
-    figures = [
-        chart("Decrease without noise", "iteration", "‖E‖_s", decrease, "y"),
-        chart("Final error under adversarial noise", "c = ‖ν‖₁", "‖E‖_1 + ‖N‖_1", by_noise, "xy"),
-    ]
-    return Measured({"Without noise": rows, ADVERSARIAL: noisy}, figures)
+    figure = chart("Decrease without noise", "iteration", "‖E‖_s", decrease, "y")
+    return Measured({"Without noise": rows, ADVERSARIAL: noisy}, [figure])
 
 
-def theorem_2(settings: Settings) -> Measured:
+def theorem_2(settings: Settings) -> Tables:
     """Test Theorem 2: unbiased noise √k times the signal, dominating the sampling error.
 
     The number of rows grows with k² only, and the noise is drawn a second time with entries whose
@@ -180,9 +175,7 @@ def theorem_2(settings: Settings) -> Measured:
         trial = purify(Sample(data, sample.components, sample.weights), begin, tol=1e-4)
         row = {"k": k, "rows": n, "noise": noise, "c = ‖ν‖₁": c, "error": trial.error}
         rows.append(row | {"error / ‖ν‖₁": trial.error / c, "1/√k": 1 / math.sqrt(k)})
-    lines = [*curves(rows, "k", "error / ‖ν‖₁", by="noise"), *curves(rows, "k", "1/√k")]
-    figure = chart("Noise √k times the signal", "k", "error / ‖ν‖₁", lines, "xy")
-    return Measured({DOMINANT: rows}, [figure])
+    return {DOMINANT: rows}
 
 
 def noise_of(
@@ -203,7 +196,7 @@ def noise_of(
     return np.asarray(signs * np.where(loud, 1.0, 0.1)[:, None])
 
 
-def pseudo_inverse(settings: Settings) -> Measured:
+def pseudo_inverse(settings: Settings) -> Tables:
     """Compare the left inverses against adversaries designed for either one."""
     rows: list[Row] = []
     for overlap in settings.each([0.2, 0.5, 0.8] if settings.quick else OVERLAPS):
@@ -224,12 +217,10 @@ def pseudo_inverse(settings: Settings) -> Measured:
                 [purify(s, setting.start, Rule(kind)).mixing for s in attacks]
             )
         rows.append(row)
-    names = [f"{kind} {what}" for what in ("worst weight", "final E") for kind in KINDS]
-    lines = curves(rows, "overlap", *names)
-    return Measured({INVERSES: rows}, [chart("Two left inverses", "overlap", "error", lines)])
+    return {"Left inverses": rows}
 
 
-def starts(settings: Settings) -> Measured:
+def starts(settings: Settings) -> Tables:
     """Measure the final error from several random starts at each distance, with exact moments."""
     setting, c, trials = exact_setting(settings), 0.1, 2 if settings.quick else 5
     d = setting.features.shape[1]
@@ -240,13 +231,16 @@ def starts(settings: Settings) -> Measured:
         for seed in range(settings.seed, settings.seed + trials):
             begin = warm_start(setting.features, mixing=size, random_state=seed)
             errors.append(purify(sample, begin, tol=1e-4).error)
-        row: Row = {START: size, "mean error": float(np.mean(errors)), "worst": np.max(errors)}
+        row: Row = {
+            "‖E‖_s of the start": size,
+            "mean error": float(np.mean(errors)),
+            "worst": np.max(errors),
+        }
         rows.append(row | {"trials": trials, "c": c})
-    lines = curves(rows, START, "mean error", "worst")
-    return Measured({"Starts": rows}, [chart("Starts", START, "final error", lines, "y")])
+    return {"Starts": rows}
 
 
-def theorem_6(settings: Settings) -> Measured:
+def theorem_6(settings: Settings) -> Tables:
     """Test Theorem 6: linear sparsity, a start outside the span, and adversarial noise."""
     setting = exact_setting(settings, outside=0.1)
     level = 0.1 / setting.features.shape[1]
@@ -264,14 +258,12 @@ def theorem_6(settings: Settings) -> Measured:
                 "factor of N": mean_factor(clean.trace["truth_outside"], above=1e-9),
                 "E without noise": clean.mixing,
                 "N without noise": clean.outside,
-                "c": effective(setting.features, level),
+                "c/2": effective(setting.features, level) / 2,
                 "E with noise": noisy.mixing,
                 "N with noise": noisy.outside,
             }
         )
-    lines = curves(rows, "G = s/k", "E with noise", "N with noise", "c")
-    figure = chart("Linear sparsity under adversarial noise", "G = s/k", "error", lines)
-    return Measured({SPARSE: rows}, [figure])
+    return {SPARSE: rows}
 
 
 def theorem_7(settings: Settings) -> Measured:
@@ -299,7 +291,7 @@ def theorem_7(settings: Settings) -> Measured:
         rows.append(row | {"power": exponent(numbers, errors)})
         lines.append((name, numbers, errors))
     figure = chart("Unbiased noise", "rows", "final error", lines, "xy")
-    return Measured({"Cases": rows, PROPORTIONS: proportions(settings)}, [figure])
+    return Measured({"Cases": rows, "Unequal proportions": proportions(settings)}, [figure])
 
 
 def proportions(settings: Settings) -> list[Row]:
@@ -342,12 +334,13 @@ def coupled_potential(settings: Settings) -> Measured:
         (name, list(range(1, steps + 1)), trace[key].tolist())
         for key, name in (("truth_potential", "a + 7.8b"), ("truth_mixing", "‖E‖_s"))
     ]
-    return Measured({POTENTIAL: [row]}, [chart(POTENTIAL, "iteration", "size", lines, "y")])
+    title = "Coupled potential"
+    return Measured({title: [row]}, [chart(title, "iteration", "size", lines, "y")])
 
 
-def over(tables: Tables, title: str, name: str, where: Row, others: Row) -> list[float]:
-    """Return the ratios of a column in the rows of one kind to that in the rows of another."""
-    return quotients(column(tables, title, name, **where), column(tables, title, name, **others))
+def largest_departure(tables: Tables) -> float:
+    """Return the largest |p + 1/2| of error ∝ n^p."""
+    return float(np.max(np.abs(np.add(column(tables, "Cases", "power"), 0.5))))
 
 
 def slowest_fall(tables: Tables) -> float:
@@ -365,8 +358,11 @@ def slowest_fall(tables: Tables) -> float:
 
 def excess(tables: Tables) -> float:
     """Return the smallest error under adversarial noise over √k times that under unbiased noise."""
-    ratio = over(tables, DOMINANT, "error", {"noise": "adversarial"}, {"noise": "unbiased"})
-    return float(np.min(ratio / np.sqrt(column(tables, DOMINANT, "k", noise="adversarial"))))
+    worse, better, k = (
+        column(tables, DOMINANT, name, noise=noise)
+        for name, noise in (("error", "adversarial"), ("error", "unbiased"), ("k", "adversarial"))
+    )
+    return float(np.min(quotients(worse, better) / np.sqrt(k)))
 
 
 def densest(tables: Tables) -> float:
@@ -389,92 +385,3 @@ def endured(tables: Tables) -> float:
         within = (c / signal for c, signal, e, n, bound in rows if max(e, n) <= bound)
         reached.append(max(within, default=0.0))
     return min(reached)
-
-
-PROOF, SOLVER = "1/60 (proof)", "1/2 (solver)"
-OVERLAPS = [0.0, 0.2, 0.4, 0.6, 0.8, 0.9]
-ADVERSARIES = ("decoding", "features")
-UNBIASED = ("unbiased", "unbiased, depends on x")
-ADVERSARIAL, DOMINANT, INVERSES = "Adversarial noise", "Dominant noise", "Left inverses"
-START, SPARSE = "‖E‖_s of the start", "Linear sparsity s = G k"
-PROPORTIONS, POTENTIAL = "Unequal proportions", "Coupled potential"
-EXPERIMENTS = (
-    experiment(
-        "purification-theorem1",
-        theorem_1,
-        {
-            "geometric-rate": entry("Without noise", "mean factor", eta=PROOF),
-            "arbitrarily-small": entry("Without noise", "last", eta=PROOF),
-            "error-up-to-c": largest(ADVERSARIAL, ("E", "N"), over="effective c"),
-            "proportional": lambda t: power_law(
-                t, ADVERSARIAL, "c", "error", "adversary", ADVERSARIES, 1
-            ),
-            "noise-as-large-as-signal": endured,
-        },
-        variant={PROOF: SOLVER},
-    ),
-    experiment(
-        "purification-theorem2",
-        theorem_2,
-        {
-            "noise-dominates": lambda t: np.min(
-                over(t, DOMINANT, "error", {"noise": "unbiased"}, {"noise": "none"})
-            ),
-            "error-over-sqrt-k": largest(DOMINANT, "error / ‖ν‖₁", over="1/√k", noise=UNBIASED),
-            "falls-with-k": slowest_fall,
-            "adversarial-is-worse": excess,
-        },
-    ),
-    experiment(
-        "purification-pseudo-inverse",
-        pseudo_inverse,
-        {
-            "more-robust": smallest(
-                INVERSES, "moore-penrose worst weight", over="min-inf worst weight"
-            ),
-            "purification-succeeds": largest(INVERSES, "min-inf final E", over="effective c"),
-        },
-        variant={"min-inf final E": "moore-penrose final E"},
-    ),
-    experiment(
-        "purification-starts",
-        starts,
-        {
-            "tenth-is-sufficient": largest("Starts", "worst", over="c", **{START: 0.1}),
-            "start-does-not-matter": lambda t: np.max(
-                over(t, "Starts", "worst", {START: 0.1}, {START: 0.0})
-            ),
-        },
-        trials=entry("Starts", "trials", **{START: 0.1}),
-    ),
-    experiment(
-        "purification-theorem6",
-        theorem_6,
-        {
-            "linear-sparsity": densest,
-            "mixing-within-bound": lambda t: 2 * np.max(ratios(t, SPARSE, "E with noise", "c")),
-            "outside-within-bound": lambda t: 2 * np.max(ratios(t, SPARSE, "N with noise", "c")),
-            "leaves-the-span-behind": largest(SPARSE, "N without noise"),
-        },
-    ),
-    experiment(
-        "purification-theorem7",
-        theorem_7,
-        {
-            "general-weights": largest("Cases", "error", over="c"),
-            "averages-out": lambda t: np.max(np.abs(np.add(column(t, "Cases", "power"), 0.5))),
-            "balancing-recovers": largest(PROPORTIONS, "E at the end", balanced=True),
-            "balancing-needed": lambda t: np.max(
-                over(t, PROPORTIONS, "iterations to 1e-6", {"balanced": False}, {"balanced": True})
-            ),
-        },
-    ),
-    experiment(
-        "purification-potential",
-        coupled_potential,
-        {
-            "coupled-decreases": entry(POTENTIAL, "largest factor"),
-            "ends-small": largest(POTENTIAL, "last", over="first"),
-        },
-    ),
-)

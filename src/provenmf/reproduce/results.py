@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from provenmf import __version__
 from provenmf.errors import InvalidInput
-from provenmf.reproduce.claims import Experiment, Judgement, Measured, Row, verdict_of
+from provenmf.reproduce.claims import Experiment, Judgement, Measured, Row, columns_of, verdict_of
 
 if TYPE_CHECKING:
     from provenmf.report.elements import Table
@@ -35,7 +35,7 @@ class Result:
     @property
     def judgements(self) -> list[Judgement]:
         """The decision on each clause."""
-        return self.experiment.judge(self.measured.tables)
+        return self.experiment.judge(self.measured.tables, quick=self.quick)
 
     @property
     def verdict(self) -> str:
@@ -67,7 +67,7 @@ def _plain(value: object) -> object:
 
 def judge_again(experiment: Experiment, stored: Stored) -> Stored:
     """Judge stored measurements by the clauses as they are now."""
-    judgements = experiment.judge(stored["tables"])
+    judgements = experiment.judge(stored["tables"], quick=stored["quick"])
     rows = [judgement.row() for judgement in judgements]
     return {**stored, "verdict": verdict_of(judgements), "clauses": rows, "note": experiment.note}
 
@@ -127,11 +127,6 @@ def _table(title: str, rows: list[Row]) -> Table:
 
     columns = columns_of(rows)
     return Table(title, columns, [[cell_text(row.get(name)) for name in columns] for row in rows])
-
-
-def columns_of(rows: list[Row]) -> list[str]:
-    """Return all columns of a table in order of first appearance."""
-    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def cell_text(value: object) -> str:
