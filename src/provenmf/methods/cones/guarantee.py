@@ -79,7 +79,8 @@ def theorem_5_failure(bound: float, angles: ArrayLike, rates: ArrayLike, n_rows:
     angles = np.asarray(angles, dtype=np.float64)
     given = np.broadcast_to(np.asarray(rates, dtype=np.float64), angles.shape)
     relative = given / given.max()  # the unit of the data does not matter, and may be tiny
-    excess = _squared_sines(angles) - bound**2
+    # sin² at the nodes of the integral over [0, α_k], one row per cone
+    excess = np.sin(angles[:, None] * (1 + _NODES) / 2) ** 2 - bound**2
     if excess.max() <= 0:
         return 0.0  # no row of the model reaches it
     if bound <= theorem_5_limit(angles, relative):
@@ -106,11 +107,6 @@ def theorem_5_bound(
         return theorem_5_failure(bound, angles, rates, n_rows) - (1.0 - probability)
 
     return float(brentq(excess_failure, lower, upper, xtol=1e-12)) + 1e-12
-
-
-def _squared_sines(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return sin² at the nodes of the integral over [0, α_k], one row per cone."""
-    return np.sin(angles[:, None] * (1 + _NODES) / 2) ** 2
 
 
 @dataclass(frozen=True)
@@ -153,13 +149,6 @@ def stray_rows(clusters: Clusters) -> tuple[Check, ...]:
     return (Check("every row in a cluster", f"{PAPER} Algorithm 1", "fails", note=note),)
 
 
-def axis_angles(axes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return lower bounds on the pairwise angles of the axes; infinite on the diagonal."""
-    between = angle_at_least(axes @ axes.T, axes.shape[1])
-    np.fill_diagonal(between, np.inf)
-    return between
-
-
 def smallest(between: NDArray[np.float64]) -> float:
     """Return the smallest angle of two different axes; infinite for one axis."""
     return float(between.min())
@@ -172,7 +161,9 @@ def certify(fit: Fit) -> Certificate:
     if not clusters.sizes.size:
         return Certificate(fit.method, checks=stray_rows(clusters))
     enclosing = smallest_cones(blocks, clusters.labels, clusters.lengths, clusters.sizes.size)
-    between = axis_angles(enclosing.axes)
+    # lower bounds on the pairwise angles of the axes
+    between = angle_at_least(enclosing.axes @ enclosing.axes.T, blocks.n_columns)
+    np.fill_diagonal(between, np.inf)
     cosines = cosines_to_own_axis(blocks, clusters.labels, clusters.lengths, enclosing.axes)
     distance = rowwise_error(cosines, clusters.lengths)
     bound = weighted_bound(enclosing.angles, clusters) + factor_rounding(fit)

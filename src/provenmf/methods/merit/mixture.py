@@ -116,10 +116,6 @@ class Penalties:
         """Return lam * sum of phi_mu over the columns; an unused column adds zero."""
         return self.lam * float((self.top + self.mu * np.log(self.mass / self.n)).sum())
 
-    def of_absent_rows(self) -> Floats:
-        """Return the slope of phi_mu for rows that do not use a column: 1/n if no row does."""
-        return np.asarray(np.exp(-self.top / self.mu) / self.mass)
-
 
 def pairs_of(weights: Floats, columns: NDArray[np.intp], first_row: int) -> Pairs:
     """Return dense weights on the given columns as pairs."""
@@ -259,7 +255,8 @@ class MixedRows:
         """
         vertex = np.empty(self.n_rows, dtype=np.int32)
         gap, squared = np.empty((2, self.n_rows))
-        unused = penalties.lam * penalties.of_absent_rows()
+        # The slope of the penalty for rows that do not use a column: lam / n if no row does.
+        unused = penalties.lam * (np.exp(-penalties.top / penalties.mu) / penalties.mass)
         bids = [no_bids(self.atoms.shape[0])]
 
         def search_slice(rows: slice) -> None:

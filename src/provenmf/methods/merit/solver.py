@@ -32,7 +32,7 @@ from provenmf.budget import block_bytes
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.methods.merit import settings
-from provenmf.methods.merit.mixture import Bids, Columns, MixedRows, Mixture, Penalties
+from provenmf.methods.merit.mixture import Bids, MixedRows, Mixture, Penalties
 from provenmf.methods.merit.number import find_number
 from provenmf.methods.merit.start import (
     Start,
@@ -180,9 +180,15 @@ def vertices(problem: Problem, rng: np.random.Generator) -> Indices:
 def minimized(
     problem: Problem, run: Run, rng: np.random.Generator, *, warm: bool = False
 ) -> Mixture:
-    """Return C after the steps of a run, which may go on from a checkpoint."""
+    """Return C after the steps of a run, which may go on from a checkpoint.
+
+    It begins at C = 0, or at the mixtures of the start's anchors (Nguyen22, V-B).
+    """
     mixture = Mixture(problem.start.blocks, vertices(problem, rng))
-    steps = first_steps(problem, mixture, warm=warm)
+    most, first = settings.SETTINGS.open_loop_steps if problem.all_rows else 0, 0
+    if warm or not (problem.open_loop or problem.all_rows):
+        first = mix_anchors(mixture, problem.start)
+    steps = Steps(None if problem.open_loop else most, first)
     if run.saved is not None:
         mixture.restore(run.saved["mixture"])
         vars(steps).update(run.saved["steps"])
@@ -225,15 +231,6 @@ class Steps:
         done = self._objective - objective <= tol * objective
         self._objective = np.inf if done else objective
         return done
-
-
-def first_steps(problem: Problem, mixture: Mixture, *, warm: bool) -> Steps:
-    """Begin at C = 0, or at the mixtures of the start's anchors (Nguyen22, V-B)."""
-    most = settings.SETTINGS.open_loop_steps if problem.all_rows else 0
-    first = 0
-    if warm or not (problem.open_loop or problem.all_rows):
-        first = mix_anchors(mixture, problem.start)
-    return Steps(None if problem.open_loop else most, first)
 
 
 def mix_anchors(mixture: Mixture, start: Start) -> int:
@@ -282,7 +279,8 @@ def sweep(mixture: Mixture, penalties: Penalties, bids: Bids, tolerance: float, 
 
     No step raises the objective, and how the rows are split has no influence on any of them.
     """
-    rows = rows_in_turn(penalties.columns, bids, tolerance)
+    holders = penalties.columns.holder[penalties.columns.holder >= 0]
+    rows = np.unique(np.concatenate([holders, bids.row[bids.gain > tolerance]]))
     few = mixture.part(rows)
     caps = few.step_in_turn(rows, penalties, tolerance, steps)
     pairs = few.pairs()
@@ -292,12 +290,6 @@ def sweep(mixture: Mixture, penalties: Penalties, bids: Bids, tolerance: float, 
         some.step_below(caps, tolerance, steps)
 
     mixture.change(improve)
-
-
-def rows_in_turn(columns: Columns, bids: Bids, tolerance: float) -> NDArray[np.int64]:
-    """Return rows that hold the largest entry of a column, or gain from doing so, ascending."""
-    holders = columns.holder[columns.holder >= 0]
-    return np.unique(np.concatenate([holders, bids.row[bids.gain > tolerance]]))
 
 
 def solution(problem: Problem, mixture: Mixture, run: Run) -> Solution:
