@@ -21,7 +21,7 @@ Related: smoothed SPA (Nadisic, Gillis & Kervazo 2023) takes the mean or median 
 along each direction, successive vertex search (Jin, Ke & Luo 2024) searches k-means centres, and
 SPACL (Mao, Sarkar & Chakrabarti 2021) prunes lonely rows first. All of these fix the number of rows
 to average or to prune; here each row's own error decides, so that with more data fewer mixed rows
-are taken along. `benchmarks/recovery/vertices.py` compares them.
+are taken along. Figures are in `benchmarks/EXPERIMENTS.md`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ROUNDING = 64 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Settings:
-    """Which rows are members of a vertex, by `benchmarks/recovery/vertices.py`."""
+    """Which rows are members of a vertex, compared in `benchmarks/EXPERIMENTS.md`."""
 
     # Standard errors away from the other vertices, and towards them in the first round.
     wide: float = 3.0
