@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from provenmf.arguments import is_number
@@ -30,12 +29,14 @@ from provenmf.linalg.storage import numbers, own_rows, plain
 from provenmf.methods.checkpoint import Checkpoint, Keeper, keeper_of
 from provenmf.methods.run import Callback, present_keeper
 from provenmf.methods.traits import (
-    Interval,
     InvalidParameter,
-    StrOptions,
+    InvalidParameterError,
+    Number,
+    Thoroughness,
     Traits,
     completed,
     constraints_of,
+    validate_parameter_constraints,
 )
 from provenmf.results import Certificate, Factorization, Solution, StopReason
 from provenmf.results.factorization import plain_parameters, versions
@@ -78,12 +79,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Cluster of each row, where the method finds clusters.
     """
 
-    n_components: (
-        Annotated[int | str, Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})]
-        | None
-    ) = None
+    n_components: Number | None = None
     _: KW_ONLY
-    certify: Annotated[bool | str, "boolean", StrOptions({"full"})] = True
+    certify: Thoroughness = True
     verbose: Annotated[int, "verbose"] = 0
     callback: Callback | None = None
     on_interrupt: OnInterrupt = "raise"

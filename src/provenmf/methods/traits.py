@@ -12,7 +12,12 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
 from provenmf.errors import InvalidInput, Naming, as_in_python, legible
 
@@ -71,11 +76,17 @@ class Traits:
 # These are private in scikit-learn, and give the same messages as its own estimators; should a
 # release move them, only this file changes.
 
-__all__ = ["Count", "Interval", "NotNegative", "Positive", "Seed", "StrOptions"]
+__all__ = [
+    "Interval",
+    "InvalidParameterError",
+    "validate_parameter_constraints",
+]  # and what follows
 
 Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
 NotNegative = Annotated[float, Interval(Real, 0, None, closed="left")]
 Positive = Annotated[float, Interval(Real, 0, None, closed="neither")]
+Number = Annotated[int | str, Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})]
+Thoroughness = Annotated[bool | str, "boolean", StrOptions({"full"})]
 Seed = Annotated[int | np.random.RandomState | None, "random_state"]
 
 
