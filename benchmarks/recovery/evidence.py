@@ -41,6 +41,7 @@ from scipy.stats import beta
 from provenmf import (
     HALS,
     PoissonNMF,
+    confirm,
     factorize,
     find_communities,
     find_signatures,
@@ -70,13 +71,13 @@ def finder(X: Floats, k: int, counts: bool) -> Callable[[NDArray[np.intp]], Floa
     return find
 
 
-def judged(X: Floats, k: int, counts: bool, seed: int) -> Floats:
-    """Return the error probability of each component; 1 where the halves do not show it."""
-
-    find = finder(X, k, counts)
-    found = confirm_components(X, find, find(np.arange(len(X))), counts=counts, random_state=seed)
-    real = np.array([word == "confirmed" for word in found.judgements])
-    return np.where(real, found.error_probabilities, 1.0)
+def judged(X: Floats, k: int, counts: bool, seed: int) -> Evidence:
+    """Return the evidence for k components, as a user gets it."""
+    method = PoissonNMF if counts else HALS
+    fit = method(k, random_state=0, certify=False, max_iter=100).fit(X).factorization_
+    evidence = confirm(X, fit, random_state=seed).certificate.evidence
+    assert evidence is not None
+    return evidence
 
 
 def interval(hits: int, total: int) -> tuple[float, float]:
@@ -87,16 +88,18 @@ def interval(hits: int, total: int) -> tuple[float, float]:
 
 
 def validity(sets: int, first: int, folder: Path | None, only: str) -> None:
-    total, tried = np.zeros(len(LEVELS), dtype=int), 0
+    total, tried = np.zeros(4, dtype=int), 0
     for name, draw in kinds(folder).items():
         if only and only not in name:
             continue
         tried += 1
-        start, false = time.perf_counter(), np.zeros(len(LEVELS), dtype=int)
+        start, false = time.perf_counter(), np.zeros(4, dtype=int)
         for seed in range(first, first + sets):
             X, k, true, counts = draw(np.random.default_rng(seed), seed)
-            wrong = np.sort(judged(X, k, counts, seed))
-            false += [int((wrong <= level).sum() > true) for level in LEVELS]
+            found = judged(X, k, counts, seed)
+            wrong = np.array([found.error_probabilities[j] for j in found.confirmed])
+            hits = [int((wrong <= level).sum() > true) for level in LEVELS]
+            false += [*hits, hits[0] and not found.doubt, bool(found.doubt)]
         total += false
         shown(name, false, sets, time.perf_counter() - start)
     shown("all", total, sets * tried, 0.0)
@@ -104,10 +107,10 @@ def validity(sets: int, first: int, folder: Path | None, only: str) -> None:
 
 def shown(name: str, false: NDArray[np.intp], sets: int, seconds: float) -> None:
     shares = []
-    for level, hits in zip(LEVELS, false):
+    for level, hits in zip((*(f"at {level:.1%}" for level in LEVELS), "not doubted"), false):
         low, high = interval(int(hits), sets)
-        shares.append(f"at {level:.1%}: {hits}/{sets} = {hits / sets:.2%} [{low:.2%}, {high:.2%}]")
-    print(f"{name:24} {'   '.join(shares)}   {seconds:.0f} s", flush=True)
+        shares.append(f"{level}: {hits}/{sets} [{low:.2%}, {high:.2%}]")
+    print(f"{name:24} {'   '.join(shares)}   doubted {false[3]}   {seconds:.0f} s", flush=True)
 
 
 def mixtures(n: int, seed: int, counts: bool) -> tuple[Floats, Floats]:
@@ -157,7 +160,7 @@ Drawn = tuple[Floats, bool, Callable[[int], int]]
 
 def matrix(n: int, seed: int, counts: bool) -> Drawn:
     X, _ = mixtures(n, seed, counts)
-    return X, counts, lambda k: int((judged(X, k, counts, 0) <= 0.05).sum())
+    return X, counts, lambda k: len(judged(X, k, counts, 0).confirmed)
 
 
 def corpus(n: int, seed: int) -> Drawn:

@@ -302,12 +302,17 @@ def answers(rng: np.random.Generator, seed: int) -> Null:
 # Rows that depend on each other, though no groups are named
 
 
-def periodic(rng: np.random.Generator, seed: int) -> Null:
-    """Rows without structure that come back every fifty rows, a little changed."""
-    counts, n = bool(seed % 2), rows(seed)
-    X = np.tile(independent(rng, 50, counts), (n // 50, 1))
-    X = X + 0.2 * X.std(axis=0) * rng.standard_normal(X.shape)
-    return np.maximum(np.round(X) if counts else X, 0), 3, 1, counts
+def recurring(period: int, *, in_order: bool) -> Draw:
+    """Rows without structure that come back after a period, or in any order, a little changed."""
+
+    def draw(rng: np.random.Generator, seed: int) -> Null:
+        counts, n = bool(seed % 2), rows(seed)
+        X = np.tile(independent(rng, period, counts), (-(-n // period), 1))[:n]
+        X = X + 0.2 * X.std(axis=0) * rng.standard_normal(X.shape)
+        X = X if in_order else rng.permutation(X)
+        return np.maximum(np.round(X) if counts else X, 0), 3, 1, counts
+
+    return draw
 
 
 def copies(times: int, noise: float) -> Draw:
@@ -329,6 +334,12 @@ def a_walk(rng: np.random.Generator, seed: int) -> Null:
         now *= 0.2
         now += 0.98 * before
     return np.maximum(rng.gamma(2.0, 2.0, D) + noise, 0), 3, 1, False
+
+
+def a_shuffled_walk(rng: np.random.Generator, seed: int) -> Null:
+    """The rows of a walk in random order."""
+    X, *asked = a_walk(rng, seed)
+    return rng.permutation(X), *asked
 
 
 def batches(rng: np.random.Generator, seed: int) -> Null:
@@ -407,5 +418,7 @@ def kinds(folder: Path | None) -> dict[str, Draw]:
         "shares of a whole": shares,
         "rankings": rankings,
         "answers from 1 to 5": answers,
-        "periodic": periodic,
+        "periodic": recurring(50, in_order=True),
+        "recurring in any order": recurring(37, in_order=False),
+        "a walk in any order": a_shuffled_walk,
     }

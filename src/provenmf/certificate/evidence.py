@@ -95,7 +95,7 @@ def confirm_components(
         Unit of the distance, what it compares, names of a component and of a row, for the
         sentences.
     unit : str
-        What a group is called: "tile" of pixels.
+        What a group is called: "tile" of pixels; empty for rows that nearly repeat each other.
     ways : int
         Ways to find components among which the whole data have chosen for `find`.
     splits : int, optional
@@ -115,7 +115,7 @@ def confirm_components(
     units = equal_rows(data) if groups is None else numbered_units(groups, data.shape[0])
     n_units = int(units.max(initial=-1)) + 1
     what = counted(n_units, f"different {row}")
-    if groups is not None:
+    if groups is not None and unit:
         words["units"] = f"{unit}s of {row}s"
         what = f"{counted(n_units, unit)} of {row}s"
     reason = _reason(data, n_units, what, counted(len(whole), noun), len(whole))

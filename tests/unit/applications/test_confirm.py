@@ -103,7 +103,31 @@ def test_equal_rows_are_not_doubted():
 @pytest.mark.filterwarnings("ignore", "error::RuntimeWarning")
 def test_a_single_row_has_no_neighbors():
     rows = np.tile(np.random.default_rng(0).random(20), (50, 1))
-    assert dependence_of_rows(rows, SPA(1).fit(rows).factorization_, np.arange(50)) == ""
+    assert dependence_of_rows(rows, SPA(1).fit(rows).factorization_, np.arange(50)) == (None, "")
+
+
+def recurring(times, changed, n=200):
+    """Return rows without structure that come back in the same order, a little changed."""
+    rng = np.random.default_rng(3)
+    once = 5 + rng.standard_normal((n // times, 20))
+    return np.tile(once, (times, 1)) + changed * rng.standard_normal((n, 20))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_that_recur_stay_in_one_half():
+    X = recurring(4, 0.2)
+    units, doubt = dependence_of_rows(X, fitted(X), np.arange(200))
+    assert (units == np.tile(units[:50], 4)).all() and 45 < len(np.unique(units))
+    assert doubt == "Many rows nearly repeat others"
+    evidence = evidence_of(X)
+    assert evidence.n_units <= 50 and evidence.assumes == "rows are independent"
+    assert dependence_of_rows(ROWS, fitted(ROWS), np.arange(200)) == (None, "")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_that_recur_beyond_those_compared_are_doubted(monkeypatch):
+    monkeypatch.setattr(unseen_rows, "SETTINGS", unseen_rows.Settings(neighbors=150))
+    assert "nearly repeat" in evidence_of(recurring(4, 0.2)).doubt
 
 
 def test_a_series_is_doubted():
@@ -112,6 +136,5 @@ def test_a_series_is_doubted():
     drift = np.cumsum(rng.standard_normal((300, 12)), axis=0)
     series = np.maximum(ROWS[:1] + 0.02 * drift, 0)
     assert "Neighboring rows have similar residuals" in evidence_of(series).doubt
-    shuffled = series[rng.permutation(300)]
-    assert not evidence_of(shuffled).doubt
+    assert "nearly repeat others" in evidence_of(series[rng.permutation(300)]).doubt
     assert not evidence_of(series, groups=np.arange(300) // 10).doubt
