@@ -95,12 +95,15 @@ def exponent(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 # The number of a column; `unrest` is the largest |log factor|, `discrepancy` the largest ratio of
-# two columns, whichever is larger. NaN anywhere makes each of them NaN, and NaN fails.
+# two columns, whichever is larger; `above` and `unlike` count ratios that are above or not one.
+# NaN anywhere makes a number NaN, which fails, or counts.
 REDUCTIONS: dict[str, Callable[[list[float]], Any]] = {
     "largest": np.max,
     "smallest": np.min,
     "sum": np.sum,
     "count": len,
+    "above": lambda values: np.sum(~np.less_equal(values, 1.0)),
+    "unlike": lambda values: np.sum(np.not_equal(values, 1.0)),
     "unrest": lambda values: np.max(np.abs(logarithms(values))),
     "discrepancy": lambda values: np.exp(np.max(np.abs(logarithms(values)))),
 }
@@ -137,20 +140,22 @@ def _reduced(
 ) -> float:
     """Reduce columns to a number; each of several titles, names and values must be measured."""
     where = dict(where)
-    over, against, power = (where.pop(key, None) for key in ("over", "against", "less"))
+    over, against, less = (where.pop(key, None) for key in ("over", "against", "less"))
     found: list[float] = []
     for title, name, *values in itertools.product(titles, names, *map(_several, where.values())):
         rows = dict(zip(where, values))
         if kind == "entry":
             cell(tables, title, name, **rows)
         part = column(tables, title, name, **rows)
-        if over is not None:
+        if isinstance(over, str):
             part = quotients(part, column(tables, title, over, **rows))
+        elif over is not None:
+            part = quotients(part, [over])
         if kind == "exponent":
-            part = [abs(exponent(column(tables, title, against, **rows), part) - power)]
+            part = [exponent(column(tables, title, against, **rows), part)]
         elif against is not None:
             part = quotients(part, column(tables, title, name, **against))
-        found += part
+        found += part if less is None else [abs(value - less) for value in part]
     return float(REDUCTIONS.get(kind, np.max)(found))
 
 

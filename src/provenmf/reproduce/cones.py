@@ -29,7 +29,7 @@ from provenmf.methods.alternating.estimator import HALS
 from provenmf.methods.cones.estimator import ConeNMF
 from provenmf.methods.cones.guarantee import theorem_5_bound, theorem_5_limit
 from provenmf.methods.cones.solver import cones, nearest_component_encoder
-from provenmf.reproduce.claims import Row, Settings, Tables, column, contents
+from provenmf.reproduce.claims import Row, Settings, Tables, contents
 
 Factors = tuple[NDArray[np.floating], NDArray[np.floating]]
 Algorithm = Callable[[NDArray[np.floating], int], Factors]
@@ -221,15 +221,3 @@ def real_rows(path: Path) -> list[Row]:
         row: Row = {"spectra": name, "n": len(X), "K": 3, "K found": found}
         rows.append({**row, "error": error, "bound": bound})
     return rows
-
-
-def exceptions(tables: Tables, title: str) -> float:
-    """Count the rows in which the error is not within the bound."""
-    errors, bounds = (column(tables, title, name) for name in ("error", "bound"))
-    return float(np.sum(~np.less_equal(errors, bounds)))
-
-
-def wrong_numbers(tables: Tables, title: str) -> float:
-    """Count the rows in which another K was found."""
-    true, found = (column(tables, title, name) for name in ("K", "K found"))
-    return float(np.sum(np.not_equal(true, found)))

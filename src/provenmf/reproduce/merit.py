@@ -40,7 +40,6 @@ from provenmf.reproduce.claims import (
     Row,
     Settings,
     Tables,
-    cell,
     column,
     contents,
     logarithms,
@@ -323,17 +322,6 @@ def angle_ratio(tables: Tables) -> float:
     others = [estimate(tables, MRSA, name, -2.0) for name in ("SPA", "FastGradient")]
     least = float(np.min(others))
     return estimate(tables, MRSA, PAPER, 2.0) / least if least > 0 else math.nan
-
-
-def memory(tables: Tables, n: int = 10_000, over: int | None = None) -> float:
-    """Return MERIT's MB at n, or its ratio to those at `over`; NaN if nothing was measured."""
-    found = cell(tables, MEMORY, PAPER, n=n)
-    return found / (1.0 if over is None else memory(tables, over)) if found > 0 else math.nan
-
-
-def away_from_5_gb(tables: Tables) -> float:
-    """Return |MB of FastGradient / 5000 − 1| at n = 10 000."""
-    return abs(cell(tables, MEMORY, "FastGradient", n=10_000) / 5000 - 1)
 
 
 def shift_of_lambda(tables: Tables) -> float:

@@ -12,7 +12,6 @@ on trials 9 to 18. With K = 3 the paper's methods have all 50 trials.
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -373,11 +372,6 @@ def fewest(tables: Tables, title: str) -> float:
     return min(cell(tables, title, "trials", method=name, origin="ours") for name in names)
 
 
-def fewest_trials(tables: Tables) -> float:
-    """Return the smallest number of trials of MERIT or a baseline on both corpora."""
-    return min(fewest(tables, f"ClustAcc on {corpus}") for corpus in CORPORA)
-
-
 def spa_from_the_print(tables: Tables) -> float:
     """Return the largest difference of SPA's mean ClustAcc over K from the print."""
     ours, printed = (
@@ -455,9 +449,3 @@ def scaled_memory(tables: Tables) -> float:
         raise NotMeasured("FastGradient MB")
     last = max(tried, key=lambda row: row["n"])
     return float(last["FastGradient MB"] * quotients([max(sizes)], [last["n"]])[0] ** 2)
-
-
-def needed_memory(tables: Tables) -> float:
-    """Return MERIT's largest MB; NaN if nothing was measured."""
-    found = column(tables, MEMORY, "MERIT MB")
-    return float(np.max(found)) if np.min(found) > 0 else math.nan

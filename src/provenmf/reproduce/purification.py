@@ -338,24 +338,6 @@ def coupled_potential(settings: Settings) -> Measured:
     return Measured({title: [row]}, [chart(title, "iteration", "size", lines, "y")])
 
 
-def largest_departure(tables: Tables) -> float:
-    """Return the largest |p + 1/2| of error ∝ n^p."""
-    return float(np.max(np.abs(np.add(column(tables, "Cases", "power"), 0.5))))
-
-
-def slowest_fall(tables: Tables) -> float:
-    """Return the largest p of error / ‖ν‖₁ ∝ k^p, for both kinds of unbiased noise."""
-    names = ("k", "error / ‖ν‖₁")
-    return float(
-        np.max(
-            [
-                exponent(*(column(tables, DOMINANT, n, noise=kind) for n in names))
-                for kind in UNBIASED
-            ]
-        )
-    )
-
-
 def excess(tables: Tables) -> float:
     """Return the smallest error under adversarial noise over √k times that under unbiased noise."""
     worse, better, k = (
