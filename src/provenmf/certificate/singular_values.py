@@ -42,17 +42,14 @@ from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
 from provenmf.data import Block, Blocks
 from provenmf.linalg.norms import power_of_two
 from provenmf.linalg.spectral import (
-    DENSE_SIZE,
     GRAM_COLUMNS,
-    block_krylov,
-    dense_eigenpairs,
     gram_of_columns,
+    leading_eigenpairs,
 )
 
 Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff, to be safe
-TOLERANCE = 1e-9  # residuals of the vectors relative to the largest value
 ATTEMPTS = 5
 
 
@@ -67,7 +64,7 @@ def leading_sum_at_most(gram: Floats, k: int) -> float | None:
     if k >= size:
         return trace * (1 + size * EPS) + size * float(np.abs(gram).max()) * size * EPS
     unit = float(power_of_two(np.abs(gram).max()))
-    values, vectors, residual = _leading_pairs(gram / unit, k)
+    values, vectors, residual = leading_eigenpairs(gram / unit, k)
     proved = _next_value_at_most(gram / unit, vectors, values, float(values[-1]), residual)
     return None if proved is None else (k * proved[0] + proved[1]) * (1 + 4 * EPS) * unit
 
@@ -89,16 +86,6 @@ def _next_value_at_most(
         if proved is not None:
             return proved, lifted
     return None
-
-
-def _leading_pairs(gram: Floats, k: int) -> tuple[Floats, Floats, float]:
-    """Return approximate leading eigenpairs and the largest residual length."""
-    if len(gram) <= DENSE_SIZE or 4 * k > len(gram):
-        values, vectors = dense_eigenpairs(gram, k)
-        residual = np.linalg.norm(gram @ vectors - vectors * values, axis=0)
-    else:
-        values, vectors, residual = block_krylov(lambda v: gram @ v, len(gram), k, tol=TOLERANCE)
-    return values, vectors, float(residual.max())
 
 
 def _least_shift(difference: Floats, tau: float, k: int, lifted: float) -> float | None:
@@ -288,7 +275,7 @@ def gap_at_least(gram: Floats, k: int, squared_norm: float, inner_length: int) -
         return 0.0
     unit = float(power_of_two(np.abs(gram).max()))
     scaled = gram / unit
-    values, vectors, residual = _leading_pairs(scaled, k + 1)
+    values, vectors, residual = leading_eigenpairs(scaled, k + 1)
     leading = vectors[:, :k]
     next_value = max(float(values[k]), 0.0)
     proved = _next_value_at_most(scaled, leading, values[:k], next_value, residual)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from provenmf.linalg.norms import power_of_two
 from provenmf.linalg.storage import Matrix, as_dense
@@ -34,7 +32,7 @@ class Settings:
     spare: int = 8  # columns beyond those asked for, at the least
     small: int = 64  # up to this size all eigenpairs are as fast as some
     negligible: float = 1e-60  # relative to the largest entry
-    tolerance: float = 1e-12  # of a residual, relative to the largest eigenvalue
+    tolerance: float = 1e-9  # of a residual, relative to the largest eigenvalue
 
 
 SETTINGS = Settings()
@@ -99,26 +97,19 @@ class Spectrum:
     converged: bool = True
 
 
-def leading_eigenpairs(
-    product: Callable[[NDArray[np.float64]], NDArray[np.float64]] | NDArray[np.float64],
-    size: int,
-    k: int,
-) -> Spectrum:
-    """Return the k leading eigenpairs of a symmetric positive semidefinite matrix.
+def leading_eigenpairs(gram: Floats, k: int) -> tuple[Floats, Floats, float]:
+    """Return the k leading eigenvalues, eigenvectors as columns, and the largest residual length.
 
-    `product` is the matrix itself or a function that multiplies it with (size, m) matrices.
+    A large positive semidefinite matrix is only multiplied with a few vectors.
     """
-    k = min(k, size)
-    if isinstance(product, np.ndarray):
-        gram = product
-        if size <= DENSE_SIZE or 4 * k > size:
-            values, vectors = dense_eigenpairs(gram, k)
-            return _with_errors(lambda v: gram @ v, values, vectors, converged=True)
-        return _lanczos(lambda v: gram @ v, size, k)
-    if k >= size - 1:
-        gram = product(np.eye(size))
-        return leading_eigenpairs((gram + gram.T) / 2, size, k)
-    return _lanczos(product, size, k)
+    if len(gram) <= DENSE_SIZE or 4 * k > len(gram):
+        values, vectors = dense_eigenpairs(gram, k)
+        residuals = np.linalg.norm(gram @ vectors - vectors * values, axis=0)
+    else:
+        values, vectors, residuals = block_krylov(
+            lambda v: gram @ v, len(gram), k, tol=SETTINGS.tolerance
+        )
+    return values, vectors, float(residuals.max())
 
 
 def dense_eigenpairs(
@@ -150,28 +141,3 @@ def with_fixed_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     largest = np.abs(vectors).argmax(axis=1)
     signs = np.sign(vectors[np.arange(len(vectors)), largest])
     return vectors * np.where(signs == 0, 1.0, signs)[:, None]
-
-
-def _lanczos(product: Callable[[Any], Any], size: int, k: int) -> Spectrum:
-    def multiply(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(product(vector.reshape(size, -1)).reshape(vector.shape))
-
-    operator = LinearOperator((size, size), matvec=multiply, matmat=multiply, dtype=np.float64)
-    start = np.random.default_rng(0).standard_normal(size)  # fixed: the same answer twice
-    try:
-        values, vectors = eigsh(operator, k=k, v0=start, tol=0)
-    except ArpackError:  # repeated eigenvalues; a block of vectors sees them all
-        values, vectors, errors = block_krylov(product, size, k, tol=SETTINGS.tolerance)
-        return _with_errors(
-            product, values, vectors, bool(errors.max() <= SETTINGS.tolerance * values[0])
-        )
-    return _with_errors(product, values, vectors, converged=True)
-
-
-def _with_errors(
-    product: Callable[[Any], Any], values: Any, vectors: Any, converged: bool
-) -> Spectrum:
-    order = np.argsort(values)[::-1]
-    values, vectors = values[order], vectors[:, order]
-    errors = np.linalg.norm(product(vectors) - vectors * values, axis=0)
-    return Spectrum(np.maximum(values, 0.0), vectors.T.copy(), errors, converged)

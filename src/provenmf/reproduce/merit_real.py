@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from provenmf.applications.communities import find_communities
 from provenmf.applications.communities.embedding import embed
@@ -32,7 +33,7 @@ from provenmf.applications.topics.inference import weights_in
 from provenmf.applications.topics.solver import turn_to_diagonal
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import inverse_where_positive, rows_to_sum_one
-from provenmf.linalg.spectral import leading_eigenpairs, with_fixed_signs
+from provenmf.linalg.spectral import with_fixed_signs
 from provenmf.metrics.matching import averaged_spearman
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 from provenmf.reproduce.claims import (
@@ -196,12 +197,14 @@ def word_problem(counts: sp.csr_array, k: int) -> WordProblem:
     documents = np.bincount(counts.indices[counts.data != 0], minlength=n_words)
     candidates = np.flatnonzero((documents >= 2) & (sums > 0))
     scales = inverse_where_positive(sums)[:, None]
-    found = leading_eigenpairs(
-        lambda v: cooccur(features, scales**2 * cooccur(features, v)),
-        n_words,
-        min(2 * k, len(candidates), counts.shape[0]),
-    )
-    directions = with_fixed_signs(found.vectors)
+
+    def product(right: NDArray[np.float64]) -> NDArray[np.float64]:
+        return cooccur(features, scales**2 * cooccur(features, right.reshape(n_words, -1)))
+
+    operator = LinearOperator((n_words, n_words), matvec=product, matmat=product, dtype=float)
+    number, begin = min(2 * k, len(candidates), counts.shape[0]), np.random.default_rng(0)
+    values, vectors = eigsh(operator, k=number, v0=begin.standard_normal(n_words), tol=0)
+    directions = with_fixed_signs(vectors[:, np.argsort(values)[::-1]].T.copy())
     points = scales * cooccur(features, directions.T)
     turned = points[candidates] @ turn_to_diagonal(directions.sum(axis=1))
     return WordProblem(features, turned, candidates)

@@ -228,7 +228,7 @@ class Problem:
         self.step = 1.0
         if self.data.any():
             gram = self.data.T @ self.data
-            self.step /= float(leading_eigenpairs(gram, len(gram), 1).values[0])
+            self.step /= float(leading_eigenpairs(gram, 1)[0][0])
 
     def nothing_used(self) -> Point:
         """Return U = 0, where the method starts."""
