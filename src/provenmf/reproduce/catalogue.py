@@ -86,7 +86,7 @@ def document(results: Mapping[str, Stored]) -> str:
         "A clause is one statement of a paper that a number can contradict: what is measured, and",
         f"the number that it has to reach. **{counted(results)}.** A claim, a figure or a theorem,",
         "holds if all its clauses do; [below](#what-does-not-hold) are those that do not.",
-        "Impossible numbers, tables that lack rows, and tables in which nothing differs do not count.",
+        "Impossible numbers, tables that lack rows, or in which nothing differs, do not count.",
         "",
         "- *Paper's print* is a number in the paper, *authors' code* one of a run of their",
         "  programs, *ours* that of the paper's method with the paper's settings in our",
