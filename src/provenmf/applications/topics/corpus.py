@@ -146,6 +146,23 @@ class WordCounts:
         found &= self.documents <= FEW * self.shape[0]
         return found & (2 * np.count_nonzero(found) < len(found))
 
+    @computed_once
+    def sample(self) -> Sample:
+        """Draw documents, at most `SAMPLED`, and leave out near copies."""
+        drawn, own = np.flatnonzero(self.lengths), np.where(self.boilerplate, 0.0, 1.0)
+        if len(drawn) > SAMPLED:
+            drawn = np.sort(np.random.default_rng(6).choice(drawn, SAMPLED, replace=False))
+        rows = Sample(drawn, np.empty((0, 2), dtype=np.intp), len(drawn), own).of(self)
+        unit = weighted_to_unit(rarities(WordCounts(rows)), rows).astype(np.float32)
+        alike, different = sp.coo_array(unit @ unit.T), np.diff(rows.indptr)
+        near = (alike.row < alike.col) & (alike.data > NEARLY_EQUAL)
+        near &= (different[alike.row] >= LONG) & (different[alike.col] >= LONG)
+        later, first = np.unique(alike.col[near], return_index=True)
+        kept = different > 0
+        kept[later] = False
+        copies = np.column_stack([later, alike.row[near][first]])
+        return Sample(drawn[kept], drawn[copies], len(drawn), own)
+
     def take(self, documents: NDArray[np.intp]) -> sp.csr_array:
         """Load the given documents into memory."""
         return sp.csr_array(self.blocks.take(documents))
@@ -273,23 +290,6 @@ class Sample:
     def of(self, counts: WordCounts) -> sp.csr_array:
         """Load these documents, without boilerplate."""
         return without(rows := counts.take(self.documents), self.own[rows.indices] == 0)
-
-
-def sample_of(counts: WordCounts) -> Sample:
-    """Draw documents, at most `SAMPLED`, and leave out near copies."""
-    drawn, own = np.flatnonzero(counts.lengths), np.where(counts.boilerplate, 0.0, 1.0)
-    if len(drawn) > SAMPLED:
-        drawn = np.sort(np.random.default_rng(6).choice(drawn, SAMPLED, replace=False))
-    rows = Sample(drawn, np.empty((0, 2), dtype=np.intp), len(drawn), own).of(counts)
-    unit = weighted_to_unit(rarities(WordCounts(rows)), rows).astype(np.float32)
-    alike = sp.coo_array(unit @ unit.T)
-    long = np.diff(rows.indptr) >= LONG
-    near = (alike.row < alike.col) & (alike.data > NEARLY_EQUAL) & long[alike.row]
-    later, first = np.unique(alike.col[near & long[alike.col]], return_index=True)
-    copies = np.column_stack([later, alike.row[near & long[alike.col]][first]])
-    kept = np.diff(rows.indptr) > 0
-    kept[later] = False
-    return Sample(drawn[kept], drawn[copies], len(drawn), own)
 
 
 def rarities(counts: WordCounts) -> Floats:

@@ -36,7 +36,6 @@ from provenmf.applications.topics.cooccurrence import WordSpectrum
 from provenmf.applications.topics.corpus import (
     WordCounts,
     as_word_counts,
-    sample_of,
     unit_documents,
     usable_columns,
     usable_words,
@@ -278,7 +277,7 @@ def notes_on_repeats(
     found: Found, counts: WordCounts, vocabulary: NDArray[np.str_], names: Sequence[str]
 ) -> list[str]:
     """Return notes on repeated texts: which words and documents the search set aside."""
-    notes, sample = [], sample_of(counts)
+    notes, sample = [], counts.sample
     words, copies = np.flatnonzero(counts.boilerplate), sample.copies
     if len(words) and found.prior is not None:
         words = words[np.argsort(-counts.documents[words], kind="stable")]
@@ -347,7 +346,7 @@ def from_groups(
     counts: WordCounts, settings: TopicSettings, options: dict[str, Any], spectrum: WordSpectrum
 ) -> Found:
     """Find topics from groups of documents, and factorize the documents by these topics."""
-    found = with_prior(counts, spectrum, shares_by_groups(spectrum, sample_of(counts)))
+    found = with_prior(counts, spectrum, shares_by_groups(spectrum, counts.sample))
     fit = factorized_by(found.topics, counts, options)
     return Found(fit, found.topics, settings, prior=found.prior, word_shares=found.shares)
 
@@ -378,7 +377,7 @@ def topics_again(
     else:
         spectrum = topic_spectrum(counts, settings.n_topics)
         if settings.found_by == GROUPS:
-            shares = shares_by_groups(spectrum, sample_of(counts))
+            shares = shares_by_groups(spectrum, counts.sample)
             found = topics_of(shares, counts.frequencies)
         else:
             found = from_anchors(counts, settings, options, spectrum).topics

@@ -45,7 +45,6 @@ from provenmf.applications.topics.corpus import (
     Sample,
     WordCounts,
     as_word_counts,
-    sample_of,
     unit_documents,
     usable_words,
     whole_matrix,
@@ -351,7 +350,7 @@ def topic_numbers(
     matrix = whole_matrix(counts, "topic_numbers")
     held_out, rest = matrix[np.sort(order[:n_judges])], matrix[np.sort(order[n_judges:])]
     known = WordCounts(rest)
-    frequencies, sample = known.frequencies, sample_of(known)
+    frequencies = known.frequencies
     wide = word_spectrum(known, tried[-1])
     most_wide = wide.vectors.shape[1]
     likelihoods, coherence = [], []
@@ -359,7 +358,7 @@ def topic_numbers(
         if progress is not None:
             progress(done, len(tried))
         width = min(4 * k, k + 60, most_wide)
-        groups = topics_of_groups(wide.along(np.eye(most_wide)[:, :width]), k, sample)
+        groups = topics_of_groups(wide.along(np.eye(most_wide)[:, :width]), k, known.sample)
         shares = refined_shares(wide.pairs.counts, groups)
         topics = topics_of(shares, frequencies)
         likelihoods.append(_gains(held_out, topics))
