@@ -188,34 +188,6 @@ def test_a_chart_can_be_saved(open_report, results, ending):
     assert opened.problems == []
 
 
-def test_a_new_name_is_shown_everywhere_and_can_be_kept(open_report, results):
-    opened = open_report(results["topics"])
-    page = opened.page
-    card = page.locator(".card", has=page.locator('[data-component="2"]'))
-    line = page.locator('.overview tr[data-component="2"]')
-    rest = line.locator("td").all_text_contents()
-    main = page.locator('.rows tr[data-of="2"] td:nth-child(2)')
-    assert set(main.all_text_contents()) == {"Topic 2"}
-    card.locator(".rename").click()
-    page.keyboard.type("<i>sea & sky")
-    page.keyboard.press("Enter")
-    assert card.locator(".name").text_content() == "<i>sea & sky"
-    assert line.locator(".name").text_content() == "<i>sea & sky"
-    assert line.locator("td").all_text_contents() == rest  # mark, share and words stay
-    assert set(main.all_text_contents()) == {"<i>sea & sky"}
-    assert page.text_content(".of-component option[value='2']") == "<i>sea & sky"
-    assert "<i>sea & sky, " in page.text_content('.plot[data-chart="0"]')
-    command = page.text_content("#renamed code")
-    assert command == "provenmf label report.npz '2=<i>sea & sky'"
-    card.locator(".rename").click()
-    page.keyboard.press("Control+a")
-    page.keyboard.press("Delete")
-    page.keyboard.press("Enter")
-    assert card.locator(".name").text_content() == "Topic 2" and page.is_hidden("#renamed")
-    assert set(main.all_text_contents()) == {"Topic 2"}
-    assert opened.problems == []
-
-
 @pytest.mark.parametrize("by", ["click", "keyboard", "list"])
 def test_rows_are_filtered_by_component(open_report, results, by):
     opened = open_report(results["topics"])

@@ -20,8 +20,7 @@ class Paragraph:
 class Chart:
     """A figure with a caption that says how to read it.
 
-    Where the title names a component, `component` is its number, counted from 1: the reader may
-    rename it.
+    Where the title names a component, `component` is its number, counted from 1.
     """
 
     title: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -34,7 +33,7 @@ def notes(answer: Answer) -> list[Element]:
 
 
 # Scripts of the page in the order of their dependencies.
-SCRIPTS = ("drawing", "charts", "saving", "names", "page")
+SCRIPTS = ("drawing", "charts", "saving", "page")
 
 
 def write(result: Factorization | Answer, path: str | Path, *, title: str | None = None) -> None:
@@ -47,16 +46,12 @@ def write(result: Factorization | Answer, path: str | Path, *, title: str | None
     title : heading of the page; by default the kind of result and the file of the data.
     """
     check_target(Path(path))
-    # A report stands beside its result, under the same name.
-    beside = shlex.quote(Path(path).with_suffix(".npz").name)
-    text = render(result, title=title, result_file=beside)
+    text = render(result, title=title)
     write_aside(path, lambda file: file.write(text.encode(errors="replace")))
 
 
-def render(
-    result: Factorization | Answer, *, title: str | None = None, result_file: str = ""
-) -> str:
-    """Return the report of a result as HTML; the page says that names are kept in `result_file`."""
+def render(result: Factorization | Answer, *, title: str | None = None) -> str:
+    """Return the report of a result as HTML."""
     answer = as_answer(result)
     fit, certificate = answer.factorization, answer.certificate
     summary, *details = found(answer)
@@ -73,7 +68,7 @@ def render(
     lead, shown = summary.text if isinstance(summary, Paragraph) else "", overview(answer)
     if len(shown) < answer.n_components:
         lead += f" The {len(shown)} largest are listed here."
-    top = Top(origin_rows(answer), result_file=result_file, lead=lead, overview=shown)
+    top = Top(origin_rows(answer), lead=lead, overview=shown)
     if certificate:
         judged = certificate.evidence
         good = is_good_news(certificate)
@@ -115,7 +110,6 @@ class Top:
     origin: Sequence[tuple[str, str]] = ()
     verdict: Sequence[str] = ()
     tone: str = ""
-    result_file: str = ""
     lead: str = ""
     overview: Sequence[Overview] = ()
     doubtful: frozenset[int] = frozenset()

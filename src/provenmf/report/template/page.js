@@ -107,7 +107,21 @@
   window.addEventListener("resize", function () {
     if (window.innerWidth !== width) { width = window.innerWidth; drawVisible(); }
   });
-  document.addEventListener("renamed", function (event) { shown.figures = event.detail; drawVisible(); });
+
+  // Cards are found by their words.
+  document.querySelectorAll(".search").forEach(function (search) {
+    const cards = Array.from(search.parentElement.querySelectorAll(".card"));
+    const count = search.querySelector("[role=status]");
+    search.querySelector("input").addEventListener("input", function (event) {
+      const wanted = event.target.value.trim().toLowerCase();
+      const found = cards.filter(function (card) {
+        const hit = (card.textContent + " " + card.dataset.words).toLowerCase().includes(wanted);
+        card.hidden = !hit;
+        return hit;
+      });
+      count.textContent = wanted ? found.length + " of " + cards.length : "";
+    });
+  });
 
   const wanted = document.getElementById("tab-" + location.hash.slice(1));
   if (wanted) { select(wanted, false); }
