@@ -39,6 +39,7 @@ PURITIES, MIXERS = RNG.dirichlet(np.full(3, 0.3), 150), RNG.random((3, 20))
 MIXED = PURITIES @ MIXERS + 0.01 * RNG.random((150, 20))
 SIGNATURES = RNG.dirichlet(np.full(40, 0.15), 3)
 TUMORS = RNG.poisson(2000 * RNG.dirichlet(np.full(3, 0.5), 60) @ SIGNATURES)
+EXACT = dirichlet_mixtures(40, 12, 4, random_state=5)
 ANCHORED = dirichlet_mixtures(30, 20, 4, snr=25, random_state=0)
 CAPPED = RNG.dirichlet(np.full(3, 0.7), 400)
 CAPPED = CAPPED[CAPPED.max(axis=1) < 0.85]
@@ -93,6 +94,11 @@ def error_of_a_sampled_start():
     return fit.reconstruction_err_ / np.linalg.norm(np.repeat(MIXED, 20, axis=0))
 
 
+def unproved_anchors():
+    checks = SPA(4, certify="full").fit(EXACT.data).certificate_.checks
+    return float(next(c for c in checks if "survive" in c.name).status != "holds")
+
+
 CASES = {
     "certificate.judging": (unconfirmed, 0.0),
     "methods.and_descent.adaptive": (error_of_and, 1e-6),
@@ -105,6 +111,7 @@ CASES = {
         0.0,
     ),
     "methods.separable.vertices": (error_of_vertices, 1.0),
+    "methods.separable.margins": (unproved_anchors, 0.0),
     "methods.poisson.solver": (error_of_counts, 0.06),
     "methods.alternating.starts": (error_of_a_sampled_start, 0.01),
     "methods.min_vol.solver": (

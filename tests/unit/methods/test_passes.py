@@ -47,8 +47,8 @@ def passes(estimator, data):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_passes_are_as_stated(method, k, monkeypatch):
     monkeypatch.setattr(counts, "AT_HAND_BYTES", 0.0)
-    monkeypatch.setattr(margins, "MARGIN_PASSES", 1)
-    monkeypatch.setattr(margins, "RADII", 0)  # for small data and full certificates only
+    # Radii are for small data and full certificates only.
+    monkeypatch.setattr(margins, "SETTINGS", margins.Settings(passes=1, radii=0))
     rng = np.random.default_rng(0)
     weights = np.vstack([np.eye(k), rng.dirichlet(np.full(k, 0.3), size=300 - k)])
     data = weights @ rng.random((k, 12)) + 0.01 * rng.random((300, 12))

@@ -65,13 +65,20 @@ MARGIN = "anchors survive the residual"
 ANCHOR = "a row taken as a pure example of a component"
 # Rows this near to an anchor, as a share of its own length, count as copies that rounding changed.
 COPY = 1e-12
-# Rows closer to an anchor than this share of the typical residual cannot be told from it.
-NEAR = 0.1
-# Some corners are kept for each anchor as dense rows, and the data are read once per pass.
-MARGIN_COLUMNS = 5000
-MARGIN_PASSES = 50
-RADII = 7  # tried for the distances of corners
 ROUNDING = 1e-11  # more than rounding can change in the few operations on measured quantities
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which rows count as copies of an anchor, and what margins may cost."""
+
+    near: float = 0.1  # rows within this share of the typical residual cannot be told apart
+    columns: int = 5000  # some corners are kept for each anchor as dense rows
+    passes: int = 50  # over the data
+    radii: int = 7  # tried for the distances of corners
+
+
+SETTINGS = Settings()
 
 
 class Explanation:
@@ -391,7 +398,7 @@ def corner_distances(points: Explanation, noise: Floats) -> Floats:
     most = anchor_gaps(points.components) / 2
     low, high, radii = np.zeros(len(most)), most, most
     distances = np.full(len(most), np.inf)
-    for _ in range(RADII if len(most) > 1 else 0):
+    for _ in range(SETTINGS.radii if len(most) > 1 else 0):
         margins = margins_of(points, noise, radii)
         proved = margins.lower > noise[points.anchors]
         distances = np.where(proved, np.minimum(distances, margins.reach), distances)
@@ -480,8 +487,9 @@ def check_margins(points: Explanation, margins: Margins, located: Floats) -> Che
 def obstacle(points: Explanation) -> str:
     """Return why margins are not measured; empty if they are."""
     columns = points.fit.blocks.n_columns
-    if columns > MARGIN_COLUMNS:
-        return f"there are {columns} columns, more than {MARGIN_COLUMNS}: project the data first"
+    most = SETTINGS.columns
+    if columns > most:
+        return f"there are {columns} columns, more than {most}: project the data first"
     if points.factors is not None:
         absolute = points.fit.absolute_sums
         if (absolute > 2 * points.fit.sums).any():  # a sum has lost digits then
@@ -498,7 +506,7 @@ def margins_of(
 
     The radius stays below half the least distance of two anchors: balls around them are disjoint.
     """
-    nearest = min(NEAR * points.typical, 0.4 * float(anchor_gaps(points.components).min()))
+    nearest = min(SETTINGS.near * points.typical, 0.4 * float(anchor_gaps(points.components).min()))
     affordable = points.fit.affords(1e-7 * points.fit.given.stored_entries)
     return anchor_margins(
         points.fit.blocks,
@@ -508,7 +516,7 @@ def margins_of(
         factors=points.factors,
         with_origin=points.model == "hull and 0",
         noise=noise,
-        max_iter=MARGIN_PASSES if affordable else MARGIN_PASSES // 5,
+        max_iter=SETTINGS.passes if affordable else SETTINGS.passes // 5,
     )
 
 

@@ -149,7 +149,7 @@ def test_margins_are_sound_under_bounded_noise(name, seed):
 
 
 def test_margins_are_not_measured_with_very_many_columns(monkeypatch):
-    monkeypatch.setattr(module, "MARGIN_COLUMNS", 5)
+    monkeypatch.setattr(module, "SETTINGS", module.Settings(columns=5))
     fitted = SPA(2).fit(dirichlet_mixtures(20, 6, 2, random_state=0).data)
     assert check(fitted, "survive").status == "unknown"
 
