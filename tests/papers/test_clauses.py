@@ -243,6 +243,9 @@ KINDS |= {
     "every second row is missing": lambda tables: {
         t: rows[::2] or rows for t, rows in tables.items()
     },
+    "a lucky row stands for another": lambda tables: {
+        t: rows[:-1] + rows[:1] for t, rows in tables.items()
+    },
     "the last row is missing": lambda tables: {t: rows[:-1] or rows for t, rows in tables.items()},
 }
 

@@ -110,7 +110,7 @@ REDUCTIONS: dict[str, Callable[[list[float]], Any]] = {
 
 
 def _named(path: str) -> Callable[..., Any]:
-    """Return a function of this package by module and name."""
+    """Return a function of `provenmf.reproduce` by module and name."""
     stem, _, name = path.partition(".")
     found: Callable[..., Any] = getattr(import_module(f"provenmf.reproduce.{stem}"), name)
     return found
@@ -162,8 +162,9 @@ def _reduced(
 def sound(tables: Tables, rows: Mapping[str, int], variants: Iterable[str] = ()) -> Tables:
     """Return what can be judged of tables: impossible numbers become NaN, empty tables go.
 
-    A table is empty if it has fewer rows than it should, or if nothing differs in it, variants left
-    out: from case to case for one method, from method to method, or from measure to measure.
+    A table is empty if it has fewer different rows than it should, or if nothing differs in it,
+    variants left out: from case to case for one method, from method to method, or from measure to
+    measure.
     """
     known = set(variants)
     ranges = contents("claims.toml")["possible"]
@@ -180,7 +181,8 @@ def sound(tables: Tables, rows: Mapping[str, int], variants: Iterable[str] = ())
     return {
         title: [possible(title, row) for row in lines]
         for title, lines in tables.items()
-        if len(lines) >= rows.get(title, 0) and not _uniform(title, lines, known)
+        if len({str(row) for row in lines}) >= rows.get(title, 0)
+        and not _uniform(title, lines, known)
     }
 
 
@@ -196,6 +198,7 @@ def _measured_in(row: Row) -> Row:
 
 
 def _uniform(title: str, rows: Sequence[Row], variants: Set[str]) -> bool:
+    """Return whether nothing differs in a table; rates may agree by chance."""
     if title in contents("claims.toml")["given"]["rates"]:
         return False
     kinds: dict[Any, list[Row]] = {}
