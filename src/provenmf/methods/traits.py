@@ -74,13 +74,9 @@ class Traits:
 # What parameters may be: their annotations, with scikit-learn's descriptions of legal values.
 #
 # These are private in scikit-learn, and give the same messages as its own estimators; should a
-# release move them, only this file changes.
+# release move them, only this file changes; others import these names from here.
 
-__all__ = [
-    "Interval",
-    "InvalidParameterError",
-    "validate_parameter_constraints",
-]  # and what follows
+__all__ = ["Interval", "InvalidParameterError", "validate_parameter_constraints"]
 
 Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
 NotNegative = Annotated[float, Interval(Real, 0, None, closed="left")]
