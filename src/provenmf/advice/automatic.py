@@ -209,7 +209,8 @@ def _polished(task: _Task, options: dict[str, Any]) -> Factorization:
         others = [best._measured(blocks, other, products=False) for other in rest]
         certificate = certificate.join(uniqueness.compare(fit, others))
     parameters = {**found.parameters, "certify": True}
-    return replace(found, certificate=certificate, parameters=parameters)
+    known = replace(found, fingerprint=fit.fingerprint, parameters=parameters)
+    return replace(known, certificate=certificate)
 
 
 def _with_peaks(found: Factorization, blocks: Blocks) -> Factorization:

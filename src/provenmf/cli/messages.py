@@ -63,13 +63,15 @@ def as_typed(options: Container[str]) -> Naming:
 
     def name(argument: str, value: str | None) -> str:
         option = "-k" if argument in NUMBERS else f"--{argument.replace('_', '-')}"
+        without = option.replace("--", "--no-")
+        if value == "False" and without in options:
+            return without
         if option not in options:
             return argument if value is None else f"{argument}={value} in Python"
         return {
             None: option,
             "None": f"{option} (left out)",
             "True": option,
-            "False": option.replace("--", "--no-"),
         }.get(value, f"{option} {value}")
 
     return name

@@ -69,7 +69,7 @@ def read_cube(
         values, centers = read_raster(path)
         size = values.shape[:2]
         return as_cube(values, shape=size, wavelengths=centers, mask=used, where=str(path))
-    arrays = read_arrays(path, "cube")
+    arrays = read_arrays(path, "cube", *ENDINGS)
     array = _stack(arrays, CUBE_KEYS, key, path)
     size = _size(arrays, ROW_KEYS), _size(arrays, COLUMN_KEYS)
     if shape is None and size[0] and size[1]:
@@ -89,7 +89,7 @@ def _stack(arrays: dict[str, Any], names: Sequence[str], key: str | None, path: 
 def _read_mask(path: Path) -> Any:
     if path.suffix.lower() in ENDINGS:
         return read_raster(path)[0][:, :, 0]
-    return choose_array(read_arrays(path, "mask"), None, path)
+    return choose_array(read_arrays(path, "mask", *ENDINGS[1:]), None, path)
 
 
 def _wavelengths(arrays: dict[str, Any], cube: Any) -> NDArray[np.float64] | None:

@@ -112,16 +112,18 @@ def read_table(
     return replace(table, matrix=_numeric(table.matrix, path))
 
 
-def read_arrays(path: Path, what: str) -> dict[str, Any]:
+def read_arrays(path: Path, what: str, *others: str) -> dict[str, Any]:
     """Return all arrays of an `.npz`, `.npy` or `.mat` file by name, the only one under "".
 
     What a `.mat` file holds besides numbers is a text that says what it is, such as "a struct".
+    `others` are endings of files that the caller reads itself.
     """
     ending = path.suffix.lower()
     if ending == ".npy":
         return {"": read_npy(path)}
     if ending not in (".npz", ".mat"):
-        raise UnreadableFile(f"{path} holds no {what}: use .npz, .npy or .mat")
+        known = ", ".join([".npz", ".npy", ".mat", *others])
+        raise UnreadableFile(f"{path} holds no {what}: use one of {known}")
     return read_npz(path) if ending == ".npz" else read_in_child("child:read_mat", path)
 
 

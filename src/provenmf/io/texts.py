@@ -217,6 +217,7 @@ def _from_records(path: Path, field: str, encoding: str) -> Iterator[tuple[str, 
         fields = record if isinstance(record, dict) else {}
         text = record if isinstance(record, str) else fields.get(field)
         if field not in fields and not isinstance(record, str) or strict and type(text) is not str:
+            fields = {name: value for name, value in fields.items() if name}
             has = ", ".join(map(str, fields)) or f"no fields but is a {type(record).__name__}"
             other = max(fields, key=lambda known: len(str(fields[known])), default="text")
             what = f"{path}: {name!r} has no text in field" if strict else f"{path} has no column"

@@ -82,7 +82,7 @@ def test_the_best_of_three_starts_is_kept():
     }
     assert min(errors.values()) < errors["cones"] * 0.999  # else the example shows nothing
     assert relative_error(X, found) == pytest.approx(min(errors.values()))
-    assert found.certificate is not None
+    assert found.certificate is not None and found.fingerprint
     given = factorize(X, 9, init="cones", random_state=0)
     assert relative_error(X, given) == pytest.approx(errors["cones"])
 

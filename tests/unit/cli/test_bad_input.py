@@ -42,6 +42,9 @@ WRONG = [
     (f"topics good.txt -k 2 --stop-words {'b' * 300}", ["is neither a language"]),
     ("fit good.csv -k 2 --groups cube.npz", ["cube.npz"]),
     ("topics gap.csv -k 2", ["it has name, a, b", "--field"]),
+    ("topics corner.csv -k 2", ["it has a, b;"]),
+    ("unmix good.csv -k 2", ["holds no cube: use one of .npz, .npy, .mat, .hdr, .tif"]),
+    ("fit good.csv -k 2 -m spa --memory 1KB", ["do without the certificate (--no-certify)"]),
     ("communities empty.csv -k 2", ["empty.csv"]),
     ("unmix cube.npy -k 3 --shape wide", ["wide", "95x95"]),
     ("reproduce fig99", ["fig99", "lists them"]),
@@ -54,6 +57,7 @@ def test_a_mistake_is_answered_in_one_line_and_leaves_no_file(run, tmp_path, com
     tables = {
         "words": "a,b\nc,d\n",
         "nan": "1,nan\n2,3\n",
+        "corner": ",a,b\nx,1,2\n",
         "gap": "name,a,b\nx,1,2\ny,3,\n",
         "good": "1,2\n3,1\n2,2\n",
         "signed": "1,-2\n3,4\n1,2\n",
