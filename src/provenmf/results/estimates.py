@@ -127,8 +127,11 @@ class Evidence:
         if not real:
             few = {1: f"The {self.noun} is not", 2: f"Neither {self.noun} is"}
             who = few.get(k, f"None of the {k} {many} is")
-            them = "" if k == 1 else f"; {self._needless()}"
-            return [f"{who} confirmed in {rows}: do not interpret {_them(k)}, {fewer}{them}."]
+            again = [j for j in range(k) if self.found_again[j]]
+            shown = f", though both halves show {self._named(again)}" if len(again) < k else ""
+            if len(again) == k > 1:
+                shown = ", though both halves show the same ones"
+            return [f"{who} confirmed in {rows}{shown}: do not interpret {_them(k)}; {fewer}."]
         percent = min(math.floor(1000 * self.confidence) / 10, 99.9)
         sure = f"confirmed in {rows} ({percent:g} % sure if {self.assumes})"
         dependent = "so they may not be independent: name the groups that belong together"
@@ -169,7 +172,7 @@ class Evidence:
         verb, them = "is" if len(rest) == 1 else "are", _them(len(rest))
         return (
             f"{self._named(rest)} {verb} the same in both halves, but few {self.row}s need {them}: "
-            f"more {self.row}s may confirm {them}, or fewer {plural(self.noun)} do without"
+            f"use more {self.row}s or fewer {plural(self.noun)}"
         )
 
     def _named(self, rest: Sequence[int]) -> str:

@@ -230,8 +230,8 @@ OFF = "off, rarely twice as much, as two halves of the documents show."
             "cnnd",
             f"1 of 4 topics is confirmed in {SURE}; topic 4 differs between halves of the "
             "documents: do not interpret it, or use 3 topics; topics 2 and 3 are the same in both "
-            "halves, but few documents need them: more documents may confirm them, or fewer topics "
-            f"do without. The word probabilities of the confirmed topic are about 1 % {OFF}",
+            "halves, but few documents need them: use more documents or fewer topics. The word "
+            f"probabilities of the confirmed topic are about 1 % {OFF}",
         ),
         (
             "dd",
@@ -240,15 +240,19 @@ OFF = "off, rarely twice as much, as two halves of the documents show."
         ),
         (
             "nn",
-            "Neither topic is confirmed in documents that were not used to find them: do not "
-            "interpret them, try fewer topics or more documents; topics 1 and 2 are the same in "
-            "both halves, but few documents need them: more documents may confirm them, or fewer "
-            "topics do without.",
+            "Neither topic is confirmed in documents that were not used to find them, though both "
+            "halves show the same ones: do not interpret them; try fewer topics or more documents.",
+        ),
+        (
+            "ndn",
+            "None of the 3 topics is confirmed in documents that were not used to find them, "
+            "though both halves show topics 1 and 3: do not interpret them; try fewer topics or "
+            "more documents.",
         ),
         (
             "n",
             "The topic is not confirmed in documents that were not used to find it: do not "
-            "interpret it, try more documents.",
+            "interpret it; try more documents.",
         ),
         (
             "cc",
