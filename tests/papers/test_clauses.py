@@ -134,6 +134,9 @@ BY_HAND = {
     ("merit-table2", "best-coherence-on-tdt2"): [
         ("Coherence on tdt2", {"method": "XRAY"}, "K=5", -200.0)
     ],
+    ("merit-table2", "simcount-reasonable"): [
+        ("SimCount on tdt2", {"method": "MERIT", "origin": "ours"}, "K=10", 1e3)
+    ],
     ("merit-table2", "five-percent-at-10"): [("ClustAcc on tdt2", {"method": "SPA"}, "K=10", 0.94)],
     ("merit-table2", "top-two-on-reuters"): [
         ("ClustAcc on reuters21578", {"method": m}, f"K={k}", 0.7)

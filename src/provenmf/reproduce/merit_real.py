@@ -390,6 +390,18 @@ def share_ahead(tables: Tables, measure: str) -> float:
     return float(np.mean(ours.max(axis=0) > others.max(axis=0)))
 
 
+def shared_words(tables: Tables) -> float:
+    """Return the largest mean SimCount of MERIT and MERIT(0) over that of the worst baseline."""
+    ratios = []
+    for corpus in CORPORA:
+        ours, others = (
+            means(tables, "SimCount", corpus, names).mean(axis=1).max()
+            for names in (PROPOSED, BASELINES)
+        )
+        ratios += quotients([ours], [others])
+    return float(np.max(ratios))
+
+
 def share_above_greedy(tables: Tables) -> float:
     """Return how often MERIT and MERIT(0) have a higher ClustAcc than all greedy methods."""
     ours, greedy = (
