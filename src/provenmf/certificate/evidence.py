@@ -13,8 +13,8 @@ and one of the m k of them exceeds m k / p with probability at most p. Weights o
 whole must not start a half: no such factor would correct for that.
 
 A component is confirmed if its error probability is at most 5 % and both halves show it: their
-versions have a cosine of at least .6, and each is the one most like the other among all that its
-half found. A component that helps in both halves but is another one in each is not found again.
+versions have a cosine of at least .8 (.6 for topics), and each is the one most like the other among
+all that its half found. A component that is another one in each half is not judged.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ HAS_MISSING = "the data have missing entries; fill them in or leave out their ro
 # Splits that are averaged for at most so many units, and entries times components: there even
 # three take little time. More of either cost more than the fit.
 SPLITS, FEW_UNITS, LITTLE_WORK = 3, 500, 2_000_000
-# Cosine of what two halves show. Of pairs in drawn corpora that are nearest to each other, those
-# from .6 on are of one true topic, as those beyond .8 (EXPERIMENTS, "Found again").
-ALIKE = 0.6
+ALIKE = 0.8  # cosine of what two halves show, as for resampled components
 BEYOND_DOUBT = 0.001  # error probability from which no more rows are asked
 
 
@@ -70,6 +68,7 @@ def confirm_components(
     row: str = "row",
     unit: str = "group",
     ways: int = 1,
+    alike: float = ALIKE,
     splits: int | None = None,
     random_state: int = 0,
 ) -> Evidence:
@@ -100,6 +99,8 @@ def confirm_components(
         What a group is called: "tile" of pixels; empty for rows that nearly repeat each other.
     ways : int
         Ways to find components among which the whole data have chosen for `find`.
+    alike : float
+        Cosine from which two halves show the same component, if nothing else is nearer.
     splits : int, optional
         How many times the rows are split in halves, at most: by default three times up to 500 rows
         or groups (2 million entries times components), where one split leaves much to chance, and
@@ -149,6 +150,7 @@ def confirm_components(
             n_units,
             n_bets=(splits, len(losses)),
             ways=ways,
+            alike=alike,
             distance=distance,
             **words,
         )
@@ -175,6 +177,7 @@ def combine(
     *,
     n_bets: tuple[int, int] = (1, 1),
     ways: int = 1,
+    alike: float = ALIKE,
     distance: Distance | None = None,
     **words: str,
 ) -> Evidence:
@@ -193,14 +196,14 @@ def combine(
         What the halves found, in the same coordinates.
     n_bets : tuple of int
         Number of splits and of losses.
-    n_units, ways, distance, words
+    n_units, ways, alike, distance, words
         As in `confirm_components`.
     """
     k, (n_splits, n_losses) = len(whole), n_bets
     enough = np.log(2 * n_splits * n_losses * ways * k / BEYOND_DOUBT)
     log_sums, matched = np.full(k, -np.inf), []
     for halves in splits:
-        matches = _matched(whole, halves.versions, distance or _angle)
+        matches = _matched(whole, halves.versions, alike, distance or _angle)
         matched.append(matches)
         for side, loss in product(range(2), range(n_losses)):
             open_ones = [j for j in range(k) if matches[j].again and log_sums[j] < enough]
@@ -232,7 +235,9 @@ class _Match(NamedTuple):
     distance: float | None = None
 
 
-def _matched(whole: Floats, versions: Sequence[Floats], distance: Distance) -> list[_Match]:
+def _matched(
+    whole: Floats, versions: Sequence[Floats], least: float, distance: Distance
+) -> list[_Match]:
     """Return the match of every component; an empty one if a half has fewer components."""
     places = [
         dict(zip(*map(np.ndarray.tolist, linear_sum_assignment(-cosines(whole, version)))))
@@ -245,7 +250,7 @@ def _matched(whole: Floats, versions: Sequence[Floats], distance: Distance) -> l
             return _Match()
         here, there = (place[j] for place in places)
         nearest = alike[here, there] >= max(alike[here].max(), alike[:, there].max())
-        again = bool(nearest and alike[here, there] >= ALIKE)
+        again = bool(nearest and alike[here, there] >= least)
         return _Match((here, there), again, distance(versions[0][here], versions[1][there]))
 
     return [match(j) for j in range(len(whole))]
