@@ -32,6 +32,7 @@ from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.cubes import mixed_cube
 from provenmf.datasets.networks import mixed_membership_network
 from provenmf.datasets.separable import dirichlet_mixtures
+from provenmf.methods.unseen_rows import dependence_of_rows
 from provenmf.metrics.recovery import total_correlation_error, unit_distances
 
 RNG = np.random.default_rng(5)
@@ -99,6 +100,16 @@ def unproved_anchors():
     return float(next(c for c in checks if "survive" in c.name).status != "holds")
 
 
+def misjudged_dependence():
+    """Rows drawn one by one are not doubted, those of a walk are."""
+    walk = np.cumsum(np.random.default_rng(2).standard_normal((150, 20)), axis=0)
+    doubted = []
+    for rows in (MIXED, walk - walk.min()):
+        fit = HALS(3, random_state=0, certify=False, max_iter=40).fit(rows).factorization_
+        doubted.append(bool(dependence_of_rows(rows, fit, np.arange(150))[1]))
+    return float(doubted != [False, True])
+
+
 CASES = {
     "certificate.judging": (unconfirmed, 0.0),
     "methods.and_descent.adaptive": (error_of_and, 1e-6),
@@ -112,6 +123,7 @@ CASES = {
     ),
     "methods.separable.vertices": (error_of_vertices, 1.0),
     "methods.separable.margins": (unproved_anchors, 0.0),
+    "methods.unseen_rows": (misjudged_dependence, 0.0),
     "methods.poisson.solver": (error_of_counts, 0.06),
     "methods.alternating.starts": (error_of_a_sampled_start, 0.01),
     "methods.min_vol.solver": (
