@@ -3,33 +3,27 @@
     python -m benchmarks.scale.cluster [--rows 200000] [--columns 100] [--rank 10]
         [--methods spa hals …]
 
-The same rows at four places, one after the other: persisted on a cluster of one process, and on
-one of two, an array of this process (one thread), and two processes without Dask. Only one place is
-there at a time, because idle workers take processor time, too. Each method is fitted once to a few
-rows, so that everything is compiled, then to all of them. All places are visited `--repeats` times;
-the best time of each counts.
+The same rows at three places, one after the other: persisted on a cluster of one process, and on
+one of two, and an array of this process (one thread). Only one place is there at a time, because
+idle workers take processor time, too. Each method is fitted once to a few rows, so that everything
+is compiled, then to all of them. All places are visited `--repeats` times; the best time of each
+counts.
 
 "speed-up" is one worker against two, "overhead" one worker against memory, each by the clock and,
 in brackets, by processor seconds that must come one after the other: those of the client and of
 the busiest worker's tasks. These hardly depend on what else the machine does; they leave out what
 the scheduler and the messages take, some 30 ms a pass. Bytes are those of a fit on two workers.
-
-"ceiling" is what two processes gain that share nothing and send nothing: memory against two
-processes without Dask, each with half of the rows, at the same time. Passes that only read
-numbers are as fast as the memory, which both cores share.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
 
 from benchmarks.scale.workers import (
     METHODS,
-    Halves,
     Traffic,
     Work,
     cluster,
@@ -70,15 +64,6 @@ def in_memory(a: argparse.Namespace) -> dict[str, Took]:
     return found
 
 
-def in_two_processes(a: argparse.Namespace) -> dict[str, Took]:
-    """All methods on halves of the rows, which know nothing of each other."""
-    halves = Halves(a.rows, a.columns, a.rank, a.chunks)
-    with closing(halves):
-        for method in a.methods:
-            halves.compile(method, a.certify)
-        return {m: Took(halves.timed(m, a.certify), Work(0.0, 0.0, [])) for m in a.methods}
-
-
 def on_cluster(workers: int, a: argparse.Namespace) -> dict[str, Took]:
     """All methods on rows that are persisted on so many workers."""
     found = {}
@@ -114,12 +99,12 @@ def main() -> None:
     print(f"{a.rows} x {a.columns}, {size:.0f} MB in {a.chunks} chunks, rank {a.rank}")
     places = [partial(on_cluster, 1), partial(on_cluster, 2)]
     if not a.clusters_only:
-        places += [in_memory, in_two_processes]
+        places.append(in_memory)
     visits = [[place(a) for place in places] for _ in range(a.repeats)]
     print(
         f"{'method':13}{'1 worker s':>16}{'2 workers s':>16}{'speed-up':>14}"
         f"{'client, scheduler s':>21}{'MB in':>7}{'MB out':>7}"
-        + ("" if a.clusters_only else f"{'memory s':>16}{'ceiling':>9}{'overhead %':>14}")
+        + ("" if a.clusters_only else f"{'memory s':>16}{'overhead %':>14}")
     )
     for method in a.methods:
         one, two, *without = (
@@ -133,9 +118,9 @@ def main() -> None:
             f"{two.read / 1e6:9.1f}{two.written / 1e6:7.1f}"
         )
         if without:
-            near, apart = without
+            (near,) = without
             line += (
-                f"{near.wall:9.2f} ({near.work.path:.2f}){near.wall / apart.wall:9.2f}"
+                f"{near.wall:9.2f} ({near.work.path:.2f})"
                 f"{100 * (one.wall / near.wall - 1):7.0f} "
                 f"({100 * (one.work.path / near.work.path - 1):.0f})"
             )

@@ -6,7 +6,6 @@ receives is counted where its sockets are read and written, and processor time w
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 import time
@@ -108,62 +107,6 @@ def fitted(method: str, k: int, X: Any, **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(X)
-
-
-class Halves:
-    """Two processes without Dask, each with half of the rows in its memory.
-
-    They share nothing and send nothing: what two of them gain over one process with all rows is
-    what the machine allows two workers to gain.
-    """
-
-    def __init__(self, n: int, d: int, k: int, chunks: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        both = [context.Pipe() for _ in range(2)]
-        self._ends = [mine for mine, _ in both]
-        self._processes = [
-            context.Process(target=_half, args=(theirs, number, n, d, k, chunks), daemon=True)
-            for number, (_, theirs) in enumerate(both)
-        ]
-        for process in self._processes:
-            process.start()
-        self._answers()
-
-    def compile(self, method: str, certify: bool) -> None:
-        """Let both fit the method to a few rows."""
-        self._ask(method, certify, True)
-
-    def timed(self, method: str, certify: bool) -> float:
-        """Seconds by the clock until both have fitted the method to their rows."""
-        began = time.perf_counter()
-        self._ask(method, certify, False)
-        return time.perf_counter() - began
-
-    def _ask(self, method: str, certify: bool, few: bool) -> None:
-        for end in self._ends:
-            end.send((method, certify, few))
-        self._answers()
-
-    def close(self) -> None:
-        """Let both end."""
-        for end, process in zip(self._ends, self._processes):
-            end.send(None)
-            process.join()
-
-    def _answers(self) -> None:
-        for end in self._ends:
-            end.recv()
-
-
-def _half(end: Any, number: int, n: int, d: int, k: int, chunks: int) -> None:
-    """One of the processes: fits what it is told to its rows, or to a few of them."""
-    rows = matrix(n, d, k, chunks)
-    half = rows[n // 2 :] if number else rows[: n // 2]
-    X, few = half.compute(scheduler="synchronous"), matrix(800, d, k, 2).compute()
-    end.send("ready")
-    for method, certify, on_few in iter(end.recv, None):
-        fitted(method, k, few if on_few else X, certify=certify)
-        end.send("done")
 
 
 class Work(NamedTuple):
