@@ -63,9 +63,9 @@ class Traffic:
 
 
 @contextmanager
-def cluster(workers: int, **options: Any) -> Iterator[Client]:
-    """A cluster of so many processes with one thread each; `options` are of the workers."""
-    kwargs = {"nthreads": 1, **options}
+def cluster(workers: int) -> Iterator[Client]:
+    """A cluster of so many processes with one thread each."""
+    kwargs = {"nthreads": 1}
     with (
         SubprocessCluster(n_workers=workers, worker_kwargs=kwargs, silence_logs=40) as processes,
         Client(processes, set_as_default=False) as client,
