@@ -18,7 +18,7 @@ variance
     V(N) ∝ (κ + k / N) / N,   κ = E‖Uᵀa‖² = λ_1 + … + λ_k,
 
 so the best weights are 1 / V(N). κ is between 1 and k; it is taken as `ENERGY`, since a measured
-one is no better (benchmarks/EXPERIMENTS.md).
+one is no better.
 
 Burstiness. If the trace of M exceeds `BURSTY` κ, words repeat far more than topics explain, as in
 natural language (a word that occurs once is likelier to occur again), and counts are capped at
