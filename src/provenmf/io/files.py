@@ -21,7 +21,7 @@ import stat
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
@@ -246,9 +246,8 @@ def check_writable(path: Path, *inputs: Path | None) -> None:
     """Refuse an output that cannot be written, before any time is spent."""
     check_target(path, *inputs)
     try:
-        descriptor, name = _open_neighbour(path.resolve())
-        os.close(descriptor)
-        os.unlink(name)
+        with _neighbour(path.resolve()):
+            pass
     except OSError as error:
         raise _cannot(path, error) from error
 
@@ -267,40 +266,38 @@ def write_aside(
     target = path.resolve()
     _remove_leftovers(target)
     try:
-        descriptor, name = _open_neighbour(target)
-    except OSError as error:
-        raise _cannot(path, error) from error
-    try:
-        with _removing(name), os.fdopen(descriptor, "wb") as file:
+        with _neighbour(target) as file:
             write(file)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        if target.exists():
-            os.chmod(name, target.stat().st_mode & 0o7777)
-        os.replace(name, target)
+            file.close()
+            if target.exists():
+                os.chmod(file.name, target.stat().st_mode & 0o7777)
+            os.replace(file.name, target)
     except OSError as error:
         raise _cannot(path, error) from error
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
-def _removing(name: str) -> AbstractContextManager[None]:
-    """Remove a file if SIGTERM or SIGHUP ends the process meanwhile, where these end it."""
+@contextmanager
+def _neighbour(target: Path) -> Iterator[IO[bytes]]:
+    """Open a new file beside the target, which is removed at the end if it still has its name.
+
+    Also if SIGTERM or SIGHUP ends the process meanwhile, where these end it.
+    """
+    name = target.parent / f".{target.name[:100]}.{secrets.token_hex(4)}.part"
 
     def end(number: int, _: object) -> None:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
 
-    return handling(end, HANDLED[1:], signal.SIG_DFL)
-
-
-def _open_neighbour(target: Path) -> tuple[int, str]:
-    """Open a new file beside the target."""
-    name = target.parent / f".{target.name[:100]}.{secrets.token_hex(4)}.part"
-    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
-    return os.open(name, flags, 0o666), str(name)
+    with handling(end, HANDLED[1:], signal.SIG_DFL):
+        try:
+            with open(name, "xb") as file:
+                yield file
+        finally:
+            name.unlink(missing_ok=True)
 
 
 def _remove_leftovers(target: Path) -> None:

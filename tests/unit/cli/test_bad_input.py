@@ -83,7 +83,7 @@ def test_output_folder_without_permission(run, separable, monkeypatch):
     def refuse(*arguments):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("provenmf.io.files._open_neighbour", refuse)
+    monkeypatch.setattr("provenmf.io.files._neighbour", refuse)
     ran = run("fit", separable, "-k", 2, "-o", "locked.npz")
     assert_refused(ran, "locked.npz", "Permission denied")
 

@@ -107,12 +107,30 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
+ENDING = """
+import signal, sys
+from pathlib import Path
+from provenmf.io import files
+
+def end(*_):
+    signal.raise_signal(getattr(signal, sys.argv[1]))
+
+def opened(*how):  # the signal comes just then
+    file = open(*how)
+    end()
+    return file
+
+if sys.argv[2] == "write":
+    files.write_aside("f", end)
+else:
+    files.open = opened
+    files.check_writable(Path("f"))
+"""
+
+
 @posix
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_an_end_by_a_signal_leaves_no_unfinished_file(tmp_path, name):
-    code = (
-        "import signal; from provenmf.io.files import write_aside; "
-        f"write_aside('f', lambda file: signal.raise_signal(signal.{name}))"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path)
+@pytest.mark.parametrize("what", ["write", "check"])
+def test_an_end_by_a_signal_leaves_no_unfinished_file(tmp_path, name, what):
+    ended = subprocess.run([sys.executable, "-c", ENDING, name, what], cwd=tmp_path)
     assert -ended.returncode == getattr(signal, name) and not list(tmp_path.iterdir())
