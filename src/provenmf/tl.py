@@ -185,7 +185,10 @@ def _check_entries(part: Any) -> None:
     if not np.isfinite(largest - least):
         raise InvalidInput("adata has entries that are not finite numbers: fill or remove them")
     if least < 0:
-        raise InvalidInput("adata has negative entries: use counts or expression before centering")
+        raise InvalidInput(
+            "adata has negative entries: use counts or expression before centering, such as a "
+            "layer or adata.raw.to_adata()"
+        )
     check_scale(largest, "adata")
 
 

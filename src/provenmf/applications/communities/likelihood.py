@@ -61,6 +61,22 @@ class Settings:
 SETTINGS = Settings()
 
 
+def mean_weight_one(adjacency: sp.csr_array) -> sp.csr_array:
+    """Return the graph with weights divided by their mean, since weights have any unit.
+
+    The likelihood takes a weight for a number of links. In other units, three communities would be
+    found as one or as twenty.
+    """
+    weights = adjacency.data
+    if not len(weights) or (weights == 1).all():
+        return adjacency
+    scaled, largest = adjacency.copy(), float(weights.max())
+    scaled.data = weights / largest
+    equal = bool((weights == largest).all())
+    scaled.data = np.ones_like(weights) if equal else scaled.data / scaled.data.mean()
+    return scaled
+
+
 def regularized_vectors(adjacency: sp.csr_array, k: int) -> Floats:
     """Return k leading eigenvectors (n, k) of the adjacency divided by degrees plus their mean."""
     degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()

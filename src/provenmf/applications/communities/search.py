@@ -35,6 +35,7 @@ from provenmf.applications.communities.likelihood import (
     judge,
     likelihood_memberships,
     links_among,
+    mean_weight_one,
     number_of_communities,
     wants_more,
 )
@@ -117,9 +118,9 @@ def find_communities(
             remedy=f"choose one of {', '.join(METHODS)}",
         )
     notes = list(graph.notes)
-    adjacency = graph.adjacency
+    adjacency, links = graph.adjacency, mean_weight_one(graph.adjacency)
     if n_communities is None:
-        n_communities, note = number_of_communities(adjacency)
+        n_communities, note = number_of_communities(links)
         notes.append(note)
     given = {**simplex_weights(method), "random_state": random_state, **options}
     search = _Search(n_communities, method, scale, given)
@@ -130,10 +131,9 @@ def find_communities(
     # favor another division than the one that was asked for (known memberships of co-authors).
     described = found.embedding.share >= LEAST_SHARE
     if n_communities > 1 and (
-        refine is True
-        or (refine and scale and (described or not wants_more(adjacency, n_communities)))
+        refine is True or (refine and scale and (described or not wants_more(links, n_communities)))
     ):
-        members, pure, reasons = _by_links(adjacency, search, found, refine)
+        members, pure, reasons = _by_links(links, search, found, refine)
         notes += reasons
     if members is found.members and scale and not described:
         notes.append(
@@ -352,6 +352,7 @@ def modularity(adjacency: sp.csr_array, memberships: NDArray[np.float64]) -> flo
 
 def memberships_again(adjacency: sp.csr_array, k: int, source: str) -> NDArray[np.float64]:
     """Find memberships in part of a graph from the source chosen for the whole graph."""
+    adjacency = mean_weight_one(adjacency)
     spectral = _Search(k, "spa", True, simplex_weights("spa")).quiet(adjacency)
     return spectral if source == "eigenvectors" else _likely(adjacency, spectral, source)
 

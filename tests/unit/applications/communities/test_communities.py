@@ -63,14 +63,8 @@ def test_ties_at_the_energy_cut_are_kept():
     assert embedding.kept.tolist() == [0, 1, 2, 3, 4]
 
 
-def test_ties_in_the_spectrum_are_said():
-    three = nx.disjoint_union_all([nx.complete_graph(4)] * 3)
-    notes = find_communities(three, 2, method="spa").notes
-    assert any("eigenvalues 2 and 3 have the same size" in note for note in notes)
-
-
 @pytest.mark.parametrize("pattern", [np.eye(2), [[0, 1], [1, 0]]])
-def test_ties_in_the_spectrum_of_a_large_graph_are_said(pattern):
+def test_ties_in_the_spectrum_are_said(pattern):
     """The eigenvalue after the communities' is sought by itself, where a copy is easily missed."""
     embedding = embed(as_graph(np.kron(pattern, np.ones((150, 150)))).adjacency, 1)
     assert any("eigenvalues 1 and 2 have the same size" in note for note in embedding.notes)
@@ -78,9 +72,9 @@ def test_ties_in_the_spectrum_of_a_large_graph_are_said(pattern):
     five = np.eye(5) + 0.1 * nx.to_numpy_array(nx.cycle_graph(5))
     ring = embed(as_graph(np.kron(five, np.ones((60, 60)))).adjacency, 2)
     assert any("eigenvalues 2 and 3 have the same size" in note for note in ring.notes)
-
-
-def test_nothing_is_left_after_the_eigenvectors_of_two_halves():
+    three = nx.disjoint_union_all([nx.complete_graph(4)] * 3)
+    notes = find_communities(three, 2, method="spa").notes
+    assert any("eigenvalues 2 and 3 have the same size" in note for note in notes)
     halves = as_graph(np.kron([[0, 1], [1, 0]], np.ones((150, 150)))).adjacency
     np.testing.assert_allclose(embed(halves, 2).eigenvalues, [150, -150, 0], atol=1e-9)
 

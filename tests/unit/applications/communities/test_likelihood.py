@@ -157,6 +157,21 @@ def test_degrees_do_not_add_communities(k):
     assert number_of_communities(adjacency)[0] == k
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_weights_have_any_unit():
+    """Weights of 100 links each made 21 communities of three, and weights of .01 one."""
+    adjacency, _ = labelled([50, 40, 30], 12, 0.15)
+    weights = sp.triu(adjacency, 1).tocsr()
+    weights.data = np.random.default_rng(0).lognormal(0, 0.5, weights.nnz)
+    found = [
+        find_communities(unit * (weights + weights.T), **QUICK).memberships
+        for unit in (2.0**-20, 1.0, 2.0**20, 2.0**100)
+    ]
+    assert found[0].shape[1] == 3
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], atol=1e-9)
+
+
 def test_small_dense_communities_are_counted():
     """Twelve communities of eight nodes, each with five links inside and three or four outside."""
     rng = np.random.default_rng(0)

@@ -51,19 +51,13 @@ def test_exchanges_lower_the_error_until_none_is_worth_it():
 
 def test_a_shaded_corner_is_not_a_material():
     pixels, pure = shaded_scene()
-    found = unmix(
-        pixels,
-        4,
-        shape=(40, 40),
-        vertices=False,
-        true_endmembers=pure,
-        **QUICK,
-    )
+    options = {"shape": (40, 40), "vertices": False, **QUICK}
+    found = unmix(pixels, 4, true_endmembers=pure, **options)
     assert found.agreement.angles.max() < 0.1
     assert any(
         "groups of pixels that explain the image better replaced" in note for note in found.notes
     )
     place = found.anchor_pixels[0]
     assert np.linalg.norm(pixels[place] - found.endmembers[0]) < 0.1 * np.linalg.norm(pixels[place])
-    by_brightness = unmix(pixels, 4, shape=(40, 40), vertices=False, scale=False, **QUICK)
+    by_brightness = unmix(pixels, 4, scale=False, **options)
     assert not any("exchanged" in note for note in by_brightness.notes)

@@ -29,15 +29,8 @@ def scene():
 @pytest.mark.parametrize("group", [True, False])
 def test_endmembers_and_abundances_are_found(scene, group):
     cube, endmembers, abundances = scene
-    result = unmix(
-        cube,
-        3,
-        method="spa",
-        group=group,
-        true_endmembers=endmembers,
-        true_abundances=abundances,
-        **QUICK,
-    )
+    truth = {"true_endmembers": endmembers, "true_abundances": abundances}
+    result = unmix(cube, 3, method="spa", group=group, **truth, **QUICK)
     assert result.agreement.mean_angle < 0.02
     assert result.agreement.abundance_rmse < 0.02
     np.testing.assert_allclose(result.abundances.sum(axis=1), 1)
@@ -59,13 +52,7 @@ def test_masked_pixels_and_bands(scene, tmp_path):
     broken = cube.copy()
     broken[3, 4, 7] = np.nan
     broken[:, :, 5] = 0
-    result = unmix(
-        broken,
-        3,
-        method="spa",
-        true_endmembers=endmembers,
-        true_abundances=abundances,
-    )
+    result = unmix(broken, 3, true_endmembers=endmembers, true_abundances=abundances)
     assert result.agreement.mean_angle < 0.02
     assert np.isnan(result.maps()[:, 3, 4]).all()
     assert np.isfinite(result.maps()).sum() == 3 * 599
