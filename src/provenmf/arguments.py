@@ -78,12 +78,14 @@ def checked(
     """
 
     def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        called = undisturbed(function)
+
         @wraps(function)
         def checking(*positional: Parameters.args, **named: Parameters.kwargs) -> Result:
             _check_call(function, positional, named, options_of)
             # Products of small integers of numpy overflow.
             given, options = map(_plain, positional), {n: _plain(v) for n, v in named.items()}
-            return undisturbed(function)(*given, **options)  # type: ignore[arg-type]
+            return called(*given, **options)  # type: ignore[arg-type]
 
         return checking
 

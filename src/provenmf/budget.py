@@ -372,13 +372,6 @@ def announce_gathering(name: str, shape: tuple[int, ...], size: float) -> None:
         )
 
 
-def announce_transfer(name: str, what: str, size: float) -> None:
-    """Warn about a large transfer from the workers to this process."""
-    if size > HINT:
-        words = f"{name} transfers {what} to this process at the end, {size / 1e9:.2g} GB"
-        warn_user(RuntimeWarning(words))
-
-
 # numpy's generators from what users give as `random_state`.
 
 

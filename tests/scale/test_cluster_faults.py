@@ -224,13 +224,3 @@ def test_a_scheduler_that_goes_away_leaves_the_checkpoint_whole(tmp_path):
         again = hals(iterations.append).fit(array, checkpoint=kept)
     assert len(iterations) <= 4
     np.testing.assert_array_equal(again.components_, plain.components_)
-
-
-def test_what_comes_to_this_process_is_said_before_the_start(client, monkeypatch):
-    monkeypatch.setattr("provenmf.budget.HINT", 100.0)
-    monkeypatch.setattr("provenmf.methods.separable.spa.spa", lambda *_, **__: 1 / 0)
-    with (
-        pytest.warns(RuntimeWarning, match="SPA transfers weights and lengths of 40 rows to this"),
-        pytest.raises(ZeroDivisionError),
-    ):
-        SPA(3).fit(da.from_array(X, chunks=(20, 8)))

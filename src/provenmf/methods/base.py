@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from provenmf.arguments import is_number
-from provenmf.budget import announce_gathering, announce_transfer, blas_threads_for, check_budget
+from provenmf.budget import announce_gathering, blas_threads_for, check_budget
 from provenmf.certificate import optimality, uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
@@ -301,8 +301,6 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         if not blocks.in_memory:
             announce_gathering(name, blocks.shape, gathered)
-        if blocks.on_workers:
-            announce_transfer(name, f"weights and lengths of {blocks.n_rows} rows", by_row)
 
     @undisturbed
     def transform(self, X: Any) -> NDArray[Any]:
