@@ -190,8 +190,7 @@ def merged(adjacency: sp.csr_array, labels: Labels, k: int) -> Labels:
 
 def _entropy(links: Floats, pairs: Floats) -> Floats:
     """Return links log(links / pairs), zero without links."""
-    shares = np.maximum(links, TINY) / np.maximum(pairs, TINY)  # underflow where there is no link
-    return links * np.log(np.maximum(shares, TINY))
+    return links * (np.log(np.maximum(links, TINY)) - np.log(np.maximum(pairs, TINY)))
 
 
 def likeliest(adjacency: sp.csr_array, vectors: Floats, k: int, *guesses: Labels) -> Partition:

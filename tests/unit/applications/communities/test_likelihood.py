@@ -8,6 +8,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from provenmf.applications import find_communities
 from provenmf.applications.communities.likelihood import (
     SETTINGS,
+    _entropy,
     judge,
     merged,
     number_of_communities,
@@ -215,3 +216,11 @@ def test_links_are_asked_where_eigenvectors_describe_few_nodes():
     main = dict(zip(found.row_names, found.memberships.argmax(axis=1).tolist()))
     students = {main[name] for name in ("Enjolras", "Combeferre", "Courfeyrac", "Bahorel", "Joly")}
     assert len(students) == 1 and main["Myriel"] not in students
+
+
+def test_heavy_links_between_no_pairs_do_not_overflow():
+    """Rounding leaves links where there are no pairs; the ratio overflowed."""
+    with np.errstate(all="raise"):
+        found = _entropy(np.array([0.0, 2.0, 1e12]), np.array([0.0, 4.0, -1.0]))
+    np.testing.assert_allclose(found[:2], [0.0, 2 * np.log(0.5)])
+    assert np.isfinite(found[2])
