@@ -6,8 +6,7 @@
    taken for one have parted by then.
 2. *Search.* Until the cost falls no more: add what is missing, remove what is superfluous, mix
    (a part of one signature is taken out of another or given to it; supports would have to change
-   in many tumors at once, so descent cannot find this), exchange (remove one and add what is
-   missing then).
+   in many tumors at once, so descent cannot find this).
 """
 
 from __future__ import annotations
@@ -79,7 +78,6 @@ def _search(counts: Floats, n_signatures: int | None, searches: int) -> Search:
         before = cost(tumors, found)
         found = yield from _with_missing(tumors, found, n_signatures)
         found = yield from _mixed(tumors, found)
-        found = yield from _exchanged(tumors, found)
         if cost(tumors, found) > before - 1:
             break
     return found
@@ -168,20 +166,6 @@ def _mixed(tumors: Tumors, found: Extracted) -> Search:
             yield tumors, found
         if found is before:
             break
-    return found
-
-
-def _exchanged(tumors: Tumors, found: Extracted) -> Search:
-    """Remove in turn the signatures that look least needed, and add what is missing then."""
-    if len(found.signatures) == 1:
-        return found
-    costs = costs_without(tumors, found)
-    for signature in found.signatures[np.argsort(costs)[: SETTINGS.exchanged]]:
-        j = int(np.argmin(np.abs(found.signatures - signature).sum(axis=1)))
-        rest = _without(tumors, found, j)
-        for new in unexplained(tumors, rest, 1):
-            found = cheaper(tumors, found, _with(tumors, rest, new))
-        yield tumors, found
     return found
 
 

@@ -49,7 +49,6 @@ class Settings:
     tried: int = 3  # signatures whose removal is tried at a time
     searches: int = 6  # for missing signatures and mixtures after growth, at the most
     mixings: int = 4  # rounds of mixtures in a search
-    exchanged: int = 6  # signatures that are exchanged in a search
     slack: float = 30.0  # rise of the cost that fitting everything again may make good
     lean: float = 100.0  # gain in favor of taking out, for each share of the other
     cuts: tuple[float, ...] = (0.02, 0.1, 0.35)  # parts of the other that lack what is taken out

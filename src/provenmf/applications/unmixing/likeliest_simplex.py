@@ -90,8 +90,7 @@ def _cubic(
 
 
 LOG_ODD = np.log(1e-6)  # as likely as a point of the simplex 4.8 standard deviations outside
-BEYOND = 0.01  # share of the points beyond each facet at the second start
-# Iterations and points of both starts; the likeliest start continues with all points.
+# Iterations with some of the points, before all of them.
 SCOUT_STEPS, SCOUT_POINTS = 30, 1000
 LEAST_CONCENTRATION = 0.1
 PURE = 0.01  # share of each vertex at the start
@@ -131,15 +130,12 @@ def with_facets_moved(vertices: Floats, out: Floats | float) -> Floats:
 def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> LikelySimplex:
     """Return the likeliest simplex of points (n, k − 1) with white noise of one.
 
-    start : vertices of a simplex inside. It is tried as it is, and with its facets moved out until
-    one point in a hundred is beyond each.
+    start : vertices of a simplex inside. Some of the points come first, since their steps cost less.
     """
     some = points[:: max(1, len(points) // SCOUT_POINTS)]
     if not np.isfinite(log_volume(start)):
         return _unknown(start)
-    firsts = (start, _moved_out(some, start))
-    ends = [climbed(some, _unknown(first), SCOUT_STEPS) for first in firsts]
-    best = climbed(points, min(ends, key=lambda end: end.cost), max_iter)
+    best = climbed(points, climbed(some, _unknown(start), SCOUT_STEPS), max_iter)
     return best if np.isfinite(best.vertices).all() else with_vertices(points, start)
 
 
@@ -297,9 +293,3 @@ def log_volume(vertices: Floats) -> float:
 def _facets(vertices: Floats) -> Floats:
     """Return (k, k): column j gives the coordinate of vertex j from [point, 1]."""
     return np.asarray(np.linalg.inv(np.column_stack([vertices, np.ones(len(vertices))])))
-
-
-def _moved_out(points: Floats, vertices: Floats) -> Floats:
-    """Move each facet out until at most one point in a hundred is beyond it."""
-    beyond = np.quantile(depths(points, vertices), BEYOND, axis=0)
-    return with_facets_moved(vertices, np.maximum(-beyond, 0.0))
