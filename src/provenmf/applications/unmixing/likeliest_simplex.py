@@ -130,7 +130,7 @@ def with_facets_moved(vertices: Floats, out: Floats | float) -> Floats:
 def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> LikelySimplex:
     """Return the likeliest simplex of points (n, k − 1) with white noise of one.
 
-    start : vertices of a simplex inside. Some of the points come first, since their steps cost less.
+    start : vertices of a simplex inside. Some of the points come first: their steps cost less.
     """
     some = points[:: max(1, len(points) // SCOUT_POINTS)]
     if not np.isfinite(log_volume(start)):
