@@ -290,8 +290,8 @@ def notes_on_repeats(
     if len(copies) and (grouped or len(copies) >= NOTICED * sample.compared):
         some = [f"{names[copy]} (of {names[first]})" for copy, first in copies[:NAMED_COPIES]]
         notes.append(
-            f"{len(copies):,} of {sample.compared:,} documents nearly repeat an earlier one, such "
-            f"as {', '.join(some)}: "
+            f"{len(copies):,} of the {sample.compared:,} documents compared nearly repeat "
+            f"an earlier one, such as {', '.join(some)}: "
             + (
                 "they were set aside in the search for topics"
                 if grouped
