@@ -144,9 +144,13 @@ def as_cube(
     else:
         raise InvalidInput(f"{where} has shape {values.shape}: rows x columns x bands are needed")
     values = values.astype(np.float64)
-    if mask is not None:
-        values[~_used(mask, shape, where)] = np.nan
+    outside = np.zeros(len(values), dtype=bool) if mask is None else ~_used(mask, shape, where)
+    values[outside] = np.nan
     band_mask, pixel_mask = _usable(values, where, notes)
+    if outside.any():
+        notes.append(f"{counted(int(outside.sum()), 'pixel')} outside the mask left out")
+    if missing := int((~pixel_mask & ~outside).sum()):
+        notes.append(f"{counted(missing, 'pixel')} with missing values masked")
     pixels = values[pixel_mask][:, band_mask]
     check_scale(largest_of(pixels), where)
     negative = int(np.count_nonzero(pixels < 0))
@@ -264,9 +268,6 @@ def _usable(
         dead = np.flatnonzero(~band_mask)
         shown = ", ".join(map(str, dead[:8] + 1)) + (", …" if len(dead) > 8 else "")
         notes.append(f"{counted(len(dead), 'dead band')} masked, counted from 1: {shown}")
-    if not pixel_mask.all():
-        masked = int(np.count_nonzero(~pixel_mask))
-        notes.append(f"{counted(masked, 'pixel')} with missing values masked")
     return band_mask, pixel_mask
 
 

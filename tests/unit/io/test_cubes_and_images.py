@@ -148,6 +148,7 @@ def test_a_mask_chooses_pixels(cube, tmp_path):
     np.save(tmp_path / "mask.npy", mask)
     found = read_cube(tmp_path / "cube.npy", mask=tmp_path / "mask.npy")
     np.testing.assert_array_equal(found.pixels, cube[1:3].reshape(-1, 5))
+    assert found.notes[-1] == "12 pixels outside the mask left out"
     with pytest.raises(InvalidInput, match="give 4 x 6 numbers"):
         as_cube(cube, mask=mask[:2])
 

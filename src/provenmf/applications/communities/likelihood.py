@@ -190,7 +190,8 @@ def merged(adjacency: sp.csr_array, labels: Labels, k: int) -> Labels:
 
 def _entropy(links: Floats, pairs: Floats) -> Floats:
     """Return links log(links / pairs), zero without links."""
-    return links * (np.log(np.maximum(links, TINY)) - np.log(np.maximum(pairs, TINY)))
+    logs: Floats = np.log(np.maximum(links, TINY)) - np.log(np.maximum(pairs, TINY))
+    return links * logs
 
 
 def likeliest(adjacency: sp.csr_array, vectors: Floats, k: int, *guesses: Labels) -> Partition:
