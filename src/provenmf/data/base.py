@@ -8,13 +8,13 @@ not depend on where the data are stored or on who adds up which block.
 from __future__ import annotations
 
 import copy
+import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import inf
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,13 +80,16 @@ ByRow: TypeAlias = Rows | NDArray[Any] | range
 
 
 class LocalRows(Rows):
-    """Parts of this process: in memory up to `room` bytes, the others in temporary files."""
+    """Parts of this process: in memory up to `room` bytes, the others in a temporary file.
+
+    The file has no name: nothing of it stays however the process ends.
+    """
 
     def __init__(self, n_rows: int, parts: Iterable[Part] = (), room: float = inf) -> None:
         self.n_rows = n_rows
-        self._parts: list[Part | Path] = []
+        self._parts: list[Part | int] = []  # a number is a place in the file
         self._room = self._left = room
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._file: IO[bytes] | None = None
         self._whole: NDArray[Any] | None = None
         for part in parts:
             self.append(part)
@@ -119,7 +122,7 @@ class LocalRows(Rows):
 
     def __getitem__(self, number: int) -> Part:
         part = self._parts[number]
-        return _read(part) if isinstance(part, Path) else part
+        return self._read(part) if isinstance(part, int) else part
 
     def run(self, result: Result, function: Callable[..., Any], *others: Rows) -> Any:
         """Call the function for one part after the other."""
@@ -148,33 +151,32 @@ class LocalRows(Rows):
             self._lengths.append(len(part))
             yield part
 
-    def _written(self, part: Part) -> Path:
+    def _written(self, part: Part) -> int:
         try:
-            if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="provenmf-")
-            path = Path(self._folder.name) / f"{len(self._parts)}.npy"
-            with path.open("wb") as file:
-                np.save(file, np.array(len(part) if isinstance(part, tuple) else 0))
-                for array in _arrays(part):
-                    np.save(file, array)
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="provenmf-", buffering=0)
+            place = self._file.seek(0, os.SEEK_END)
+            np.save(self._file, np.array(len(part) if isinstance(part, tuple) else 0))
+            for array in _arrays(part):
+                np.save(self._file, array)
         except OSError as error:
             raise InvalidInput(
                 f"the state of the rows cannot be written to {tempfile.gettempdir()} ({error}): "
                 "make room there, or name another folder in the environment variable TMPDIR"
             ) from error
-        return path
+        return place
+
+    def _read(self, place: int) -> Part:
+        assert self._file is not None  # it holds this part
+        self._file.seek(place)
+        number = int(np.load(self._file))
+        if number == 0:
+            return np.asarray(np.load(self._file))
+        return tuple(np.load(self._file) for _ in range(number))
 
 
 def _arrays(part: Part) -> tuple[NDArray[Any], ...]:
     return part if isinstance(part, tuple) else (part,)
-
-
-def _read(path: Path) -> Part:
-    with path.open("rb") as file:
-        number = int(np.load(file))
-        if number == 0:
-            return np.asarray(np.load(file))
-        return tuple(np.load(file) for _ in range(number))
 
 
 class Blocks(ABC):

@@ -1,5 +1,7 @@
 """One interface, many storages: every pass gives the same answer wherever the rows live."""
 
+import os
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -159,3 +161,11 @@ def test_sums_of_aligned_runs_have_the_bits_of_the_whole_sum(leaves):
         assert tree_sum(map(tree_sum, runs)) == tree_sum(values)
     assert tree_sum(values) == pytest.approx(sum(values))
     assert tree_sum([(1, 2.0), (3, 4.0)]) == (4, 6.0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems remove the file at the end")
+def test_rows_on_disk_leave_no_file_even_if_the_process_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    rows = in_parts(room=0)
+    assert rows._file is not None and not list(tmp_path.iterdir())
+    np.testing.assert_array_equal(rows.array(), in_parts().array())
