@@ -59,7 +59,7 @@ def confirm_components(
     components: ArrayLike,
     *,
     groups: ArrayLike | None = None,
-    counts: bool | None = None,
+    counts: bool = False,
     losses: Sequence[LossOf] = (),
     distance: Distance | None = None,
     measure: str = "degrees",
@@ -85,8 +85,8 @@ def confirm_components(
     groups : array (n,), optional
         Group of each row (patient, author, image). Groups are split instead of rows and each
         counts once, which is needed where rows of a group depend on each other.
-    counts : bool, optional
-        Whether to judge by the Poisson likelihood; by default where all entries are whole numbers.
+    counts : bool
+        Whether to judge by the Poisson likelihood, or by squared errors.
     losses : sequence of callable, optional
         Each makes a loss from the rows that found the components; the e-values by all of them are
         averaged. By default `Counts` or `Reals`.
@@ -126,7 +126,7 @@ def confirm_components(
         return without_judgement(len(whole), n_units, reason, words)
     rng = np.random.default_rng(random_state)
     if not losses:
-        losses = [Counts if (_are_counts(data) if counts is None else counts) else Reals]
+        losses = [Counts if counts else Reals]
     if splits is None:
         work = data.size * len(whole)  # of sparse data the entries stored
         splits = SPLITS if n_units <= FEW_UNITS and work <= LITTLE_WORK else 1
@@ -312,11 +312,6 @@ def _reason(data: Rows, n_units: int, units: str, components: str, k: int) -> st
     if d < max(k + 1, 3):
         return f"{need} {max(k + 1, 3)} columns, and the data have {d}"
     return ""
-
-
-def _are_counts(data: Rows) -> bool:
-    values = data.data if sp.issparse(data) else data
-    return bool((values >= 0).all() and (values == np.floor(values)).all())
 
 
 def split_units(
