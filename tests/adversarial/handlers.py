@@ -84,14 +84,19 @@ def stopped(call: Callable[[], object], step: int, error: type[BaseException]) -
     return seen
 
 
+def check_state(before: dict[str, Any], what: str) -> None:
+    """Refuse a process that is not as it was."""
+    after = process_state()
+    changed = [f"{name}: {after[name]}" for name in before if after[name] != before[name]]
+    hold(not changed, f"after {what} {changed}")
+
+
 def check_undisturbed(call: Callable[[], object], steps: Any, error: type[BaseException]) -> None:
     """Stop a call at each of these steps: none of them leaves a trace."""
     before = process_state()
     for step in steps:
         stopped(call, int(step), error)
-        after = process_state()
-        changed = [f"{name}: {after[name]}" for name in before if after[name] != before[name]]
-        hold(not changed, f"after step {step} {changed}")
+        check_state(before, f"step {step}")
 
 
 def calls(rng: Rng) -> list[Callable[[], object]]:
@@ -147,7 +152,5 @@ def case(rng: Rng) -> str:
         ended = "stopped"
     finally:
         signal.signal(signal.SIGALRM, old)
-    after = process_state()
-    changed = [f"{name}: {after[name]}" for name in before if after[name] != before[name]]
-    hold(not changed, f"{changed}")
+    check_state(before, "the alarm")
     return ended
