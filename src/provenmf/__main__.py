@@ -1,8 +1,8 @@
 """The command `provenmf`, also as `python -m provenmf`."""
 
+import _signal as signal  # already loaded: Ctrl-C within an import would end in a traceback
 import io
 import os
-import signal
 import sys
 
 INTERRUPTED = "Interrupted before there was an answer; nothing was written.\n"

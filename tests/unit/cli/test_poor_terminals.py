@@ -147,3 +147,13 @@ def test_the_languages_of_the_option_are_those_of_the_library():
     from provenmf.cli import options
 
     assert options.LANGUAGES == tuple(stop_word_lists())
+
+
+def test_nothing_is_imported_before_the_command_handles_interruptions():
+    program = (
+        "import sys; before = set(sys.modules)\n"
+        "import provenmf.__main__\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert set(done.stdout.split()) <= {"_signal", "provenmf", "provenmf.__main__"}, done
