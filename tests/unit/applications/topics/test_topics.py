@@ -316,7 +316,7 @@ def test_families_of_near_copies_are_named():
         family[copy, copy] += 1
     found = find_topics(sp.vstack([counts, family], format="csr"), 3)
     (note,) = (each for each in found.notes if "nearly repeat" in each)
-    number, of = map(int, re.match(r"(\d+) of (\d+) documents", note).groups())
+    number, of = map(int, re.match(r"(\d+) of the (\d+) documents", note).groups())
     assert of == 360 and 43 <= number <= 60  # those whose own word is very rare are not alike
     assert "document 302 (of document 1)" in note and "set aside" in note
     assert not any("nearly repeat" in each for each in find_topics(counts, 3).notes)
