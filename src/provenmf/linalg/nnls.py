@@ -188,6 +188,8 @@ def _solve(
 ) -> Array:
     """Solve the normalised problem with ``(cross - shift) / scale``; divide weights by ``unit``."""
     gram = np.ascontiguousarray(gram, dtype=np.float64)
+    if not np.isfinite(gram.sum()):
+        raise InvalidInput("components overflow: give the data in double precision, or another k")
     first_guess, exact = without_signs(gram, sum_to_one=sum_to_one, floor=floor)
     result = np.empty(cross.shape, dtype=cross.dtype)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
+from provenmf.errors import InvalidInput
 from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares
 
 SOLVERS = [nonnegative_least_squares, simplex_least_squares]
@@ -147,3 +148,11 @@ def test_simplex_weights_of_rows_far_away_sum_to_one(times):
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
     best = (data @ components.T).argmax(axis=1)  # so far away only the direction counts
     assert np.array_equal(weights.argmax(axis=1), best)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_components_that_overflow_are_refused_in_one_line():
+    gram = np.array([[1.0, np.inf], [np.inf, np.inf]])
+    for solve in (nonnegative_least_squares, simplex_least_squares):
+        with pytest.raises(InvalidInput, match="double precision"):
+            solve(gram, np.ones((3, 2)))
