@@ -112,8 +112,11 @@ import signal, sys
 from pathlib import Path
 from provenmf.io import files
 
+ending = getattr(signal, sys.argv[1])
+signal.signal(ending, signal.SIG_DFL)  # under nohup it is ignored
+
 def end(*_):
-    signal.raise_signal(getattr(signal, sys.argv[1]))
+    signal.raise_signal(ending)
 
 def opened(*how):  # the signal comes just then
     file = open(*how)
