@@ -92,9 +92,7 @@ def document(results: Mapping[str, Stored]) -> str:
         "  programs, *ours* that of the paper's method with the paper's settings in our",
         "  implementation. It alone decides. *Our variant* is what provenmf does by default.",
         "- *Wanted* is a threshold and its source.",
-        "- *Full size* is that of the paper; the version that measured stands beside it. Numbers",
-        "  of an earlier version were judged again but not measured again:",
-        f"  {_not_measured_again(results)}.",
+        "- *Full size* is that of the paper; the version that measured stands beside it.",
         "- *MRSA*: mean removed spectral angle; *RAE*: one minus the relative error; *success",
         "  rate*: share of trials in which all anchors are found; *SimCount*: words that topics",
         "  share; *ClustAcc*: clustering accuracy; *SRC*: rank correlation with the truth.",
@@ -119,20 +117,15 @@ def document(results: Mapping[str, Stored]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _not_measured_again(results: Mapping[str, Stored]) -> str:
-    """Name the experiments whose numbers are of a version before 0.2."""
-    return ", ".join(f"`{name}`" for name in results if "version" not in results[name]) or "none"
-
-
 def _chapter(row: Item, result: Stored) -> list[str]:
     size = "quick size" if result["quick"] else "full size"
-    version = result.get("version", "before 0.2")
     seconds = f"{result['seconds']:.0f} s" if result["seconds"] else "time not kept"
     lines = [
         "",
         f"## {row.name}: {row.title}",
         "",
-        f"{row.paper}, {size}, seed {result['seed']}, {seconds}, measured with version {version}.",
+        f"{row.paper}, {size}, seed {result['seed']}, {seconds}, measured with version "
+        f"{result['version']}.",
     ]
     if result.get("note"):
         lines += ["", result["note"]]
