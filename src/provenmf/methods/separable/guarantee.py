@@ -51,7 +51,8 @@ def certify_spa(fit: Fit, *, scale_rows: bool = False) -> Certificate:
         note="noise: largest distance of a row to the hull of the anchors and zero"
         + points.of_rows,
     )
-    return certificate(points, independent_components(points.components), check)
+    own = independent_components(fit.components)  # a row without a positive sum is scaled to zero
+    return certificate(points, own, check)
 
 
 def certify_fast_anchor(fit: Fit, *, scale_rows: bool = False) -> Certificate:

@@ -12,7 +12,7 @@ from provenmf import MERIT, SPA, XRAY, FastAnchor, FastGradient
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.methods.separable.guarantee import robustness, spa_noise_allowed
+from provenmf.methods.separable.guarantee import certify_spa, robustness, spa_noise_allowed
 from provenmf.results import Factorization
 
 HEAVY = 1e4  # weight of the sum-to-one equation in the plain least squares below
@@ -158,6 +158,14 @@ def test_rows_with_negative_sums_have_no_margin_in_a_cone():
     rng = np.random.default_rng(0)
     fitted = FastGradient(3, random_state=0, max_iter=50).fit(rng.standard_normal((20, 5)))
     assert check(fitted, "survive").status == "unknown"
+
+
+def test_a_component_without_a_positive_sum_is_not_called_dependent():
+    """Rows divided by their sums leave zeros of it, which say nothing about the components."""
+    rows = np.array([[1.0, 0.0], [1.0, -2.0], [0.5, -0.5]])
+    record = Factorization("spa", np.eye(3)[:, :2], rows[:2], anchors=np.arange(2))
+    said = certify_spa(Fit(as_blocks(rows), record), scale_rows=True)
+    assert next(c.status for c in said.checks if c.name.endswith("independent")) == "holds"
 
 
 def test_robustness_is_the_least_distance_to_the_other_face():
