@@ -167,11 +167,12 @@ def simplex_least_squares(gram: Array, cross: Array, *, start: Array | None = No
     # matrix. The second makes affine independence enough for a Cholesky factor.
     row_means = gram.mean(axis=1, dtype=np.float64)
     centred = gram - row_means[:, None] - row_means[None, :] + row_means.mean()
-    lift = np.trace(centred) / k
-    lift = lift if lift > 0.0 else 1.0
-    scale = np.max(np.diag(centred)) + lift
+    largest = float(np.max(np.abs(gram)))
+    # Of equal components only rounding is left, of either sign.
+    lift = max(float(np.trace(centred)) / k, k * ROUNDING * largest) or 1.0
+    scale = max(float(np.max(np.diag(centred))), 0.0) + lift
     # Centring may cancel most digits; the floor follows, but never so far that no column passes.
-    floor = k * ROUNDING * max(1.0, float(np.max(np.abs(gram))) / scale)
+    floor = k * ROUNDING * max(1.0, largest / scale)
     floor = min(floor, 0.01 * lift / scale)
     return _solve((centred + lift) / scale, cross, row_means, scale, start, True, floor, 1.0)
 
@@ -233,7 +234,7 @@ def without_signs(
     except LinAlgError:
         exact = False
     if not exact:
-        ridge = RIDGE + max(0.0, -float(np.linalg.eigvalsh(gram)[0]))
+        ridge = RIDGE + (1.0 + RIDGE) * max(0.0, -float(np.linalg.eigvalsh(gram)[0]))
         factor = cholesky(gram + ridge * np.eye(len(gram)), lower=True)
 
     def solve(rows: NDArray[np.float64]) -> NDArray[np.float64]:

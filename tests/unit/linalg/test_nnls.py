@@ -129,6 +129,16 @@ def test_simplex_weights_sum_to_one_even_where_the_gram_matrix_is_all_rounding()
     assert weights.min() >= 0.0
 
 
+def test_simplex_weights_of_large_components_that_differ_by_rounding():
+    """Centring left negative numbers only, whose scale was negative."""
+    for seed in range(20):
+        noise = np.random.default_rng(seed).integers(-2, 3, (5, 5)) * np.finfo(float).eps
+        gram = 2.8e27 * (1.0 + noise + noise.T)
+        found = simplex_least_squares(gram, np.full((3, 5), 2.8e27))
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+        assert found.min() >= 0
+
+
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_simplex_objective_in_single_precision_with_many_dependent_points(d):
     data, components = problem(np.random.default_rng(d), 50, 25, d, "signed")
