@@ -46,6 +46,7 @@ class Settings:
 
 SETTINGS = Settings()
 OTHER_STARTS: tuple[Init, ...] = ("random-rows", "random")
+TINY = 1e-100  # mean of given components from which they are rescaled
 EXACT = 64 * np.finfo(np.float64).eps  # divergence over the sum of the data, from rounding alone
 
 
@@ -187,7 +188,10 @@ def starting_factors(
     Zeros are raised to a hundredth of the mean: a start must let every entry grow.
     """
     given, found = start_pair(counts.given, n_components, init, rng)
-    components = raised(found.astype(np.float64), float(found.mean(dtype=np.float64)))
+    components, size = found.astype(np.float64), float(found.mean(dtype=np.float64))
+    if 0 < size < TINY:  # their weights would overflow
+        components, size = components / size, 1.0
+    components = raised(components, size)
     if given is None:
         weights = counts.best_weights(components)
     else:

@@ -119,3 +119,17 @@ def test_entries_that_cannot_be_divided_by_are_refused():
     counts[:, 2] = 5e-324
     with pytest.raises(InvalidInput, match="below 1e-300"):
         poisson_nmf(as_blocks(counts), 1, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-318])
+def test_the_unit_of_given_components_is_of_no_consequence(unit):
+    """Weights of components this small overflowed."""
+    rng = np.random.default_rng(0)
+    counts, given = as_blocks(rng.poisson(20.0, (12, 6)).astype(float)), rng.random((2, 6)) + 1.0
+    with np.errstate(over="raise"):
+        found = poisson_nmf(counts, init=given * unit, max_iter=3)
+    np.testing.assert_allclose(
+        found.components.mean(),
+        poisson_nmf(counts, init=given, max_iter=3).components.mean(),
+        rtol=1e-3,
+    )
